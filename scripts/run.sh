@@ -1,0 +1,15 @@
+#!/bin/sh
+# Runs a script of this project on the project's own Node, installing the dependencies first where
+# they are missing or older than the lock file. Usage: sh scripts/run.sh FILE [ARGUMENT...]
+set -eu
+caller=$PWD
+cd "$(dirname "$0")/.."
+if [ ! -x node_modules/node/bin/node ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+  echo "installing dependencies (npm ci)" >&2
+  npm ci --no-audit --no-fund --loglevel=error >&2
+  touch node_modules/.package-lock.json
+fi
+PATH=$PWD/node_modules/node/bin:$PATH
+MAYFLY_CALLER_DIR=${INIT_CWD:-$caller}
+export PATH MAYFLY_CALLER_DIR
+exec node "$@"

@@ -1,0 +1,44 @@
+// Cloud Storage objects of one bucket, through @google-cloud/storage: always with preconditions,
+// never resumable, generations as strings. Anything but the answers in the types is a CloudError.
+
+export interface StoredObject {
+  readonly bytes: Uint8Array;
+  /** Decimal digits; compared by value, kept as text. */
+  readonly generation: string;
+  readonly updatedMs: number;
+}
+
+export type ReadReply = ({ readonly kind: 'found' } & StoredObject) | { readonly kind: 'absent' };
+
+export type WriteReply =
+  | { readonly kind: 'written'; readonly generation: string }
+  /** The precondition did not hold: also the answer to our own write whose reply was lost. */
+  | { readonly kind: 'conflict' };
+
+export type DeleteReply = { readonly kind: 'deleted' | 'absent' | 'conflict' };
+
+export interface ObjectPage {
+  readonly objects: readonly {
+    readonly name: string;
+    readonly generation: string;
+    readonly bytes: number;
+    readonly updatedMs: number;
+  }[];
+  readonly nextPageToken: string | null;
+}
+
+/** All calls throw a CloudError when the service cannot be asked or does not answer. */
+export interface ObjectStore {
+  /** The live object, or exactly the given generation of it. */
+  read(name: string, generation?: string): Promise<ReadReply>;
+  /** Writes when the live generation is `ifGeneration`; '0' means that there must be none. */
+  write(
+    name: string,
+    bytes: Uint8Array | string,
+    options: { readonly ifGeneration: string; readonly contentType?: string },
+  ): Promise<WriteReply>;
+  /** Deletes the live object, or only the given generation of it. */
+  delete(name: string, ifGeneration?: string): Promise<DeleteReply>;
+  /** One page of at most 1,000 names in lexical order. */
+  list(prefix: string, pageToken?: string | null): Promise<ObjectPage>;
+}

@@ -1,0 +1,25 @@
+// Names of the objects in a deployment's bucket (design: data in the bucket). Run ids are legal
+// object name parts by their own rule, so nothing is escaped here.
+
+export const MARKER_PREFIX = 'runs/gce-status/';
+export const ACTIVE_PREFIX = 'runs/active/';
+export const RESULT_PREFIX = 'runs/results/';
+export const REJECTED_PREFIX = 'runs/rejected/';
+export const DEPLOYMENT_OBJECT = 'runs/deployment';
+
+export const requestObject = (runId: string) => `runs/state/${runId}/request.json`;
+export const inputsObject = (runId: string) => `runs/state/${runId}/inputs.json`;
+export const recordObject = (runId: string) => `runs/state/${runId}/record.json`;
+export const activeObject = (runId: string) => `${ACTIVE_PREFIX}${runId}`;
+export const claimObject = (runId: string, attempt: number) =>
+  `runs/work/${runId}/${attempt}/claim.json`;
+export const logObject = (runId: string, attempt: number) =>
+  `runs/work/${runId}/${attempt}/log.txt`;
+export const markerObject = (instanceName: string) => `${MARKER_PREFIX}${instanceName}.json`;
+export const resultObject = (runId: string) => `${RESULT_PREFIX}${runId}.json`;
+export const rejectedObject = (runId: string | null, messageId: string) =>
+  `${REJECTED_PREFIX}${runId ?? '_'}/${messageId}.json`;
+export const deadObject = (messageId: string) => `runs/dead/${messageId}.json`;
+/** `endedAt` is RFC 3339 in UTC, so that names sort by time. */
+export const endedObject = (endedAt: string, runId: string) =>
+  `runs/ended/${endedAt.slice(0, 10)}/${endedAt}-${runId}`;
