@@ -1,0 +1,23 @@
+// `npm run docs`: writes the pages under docs/ that are made from the sources. `npm run docs -- --check`
+// writes nothing and fails when a page is not what its sources say.
+import { readFile, writeFile } from 'node:fs/promises';
+import { behavioursPage, listTests } from '#scripts/docs/behaviours.ts';
+
+const PAGES = [
+  { path: 'docs/behaviours.md', make: async () => behavioursPage(await listTests()) },
+] as const;
+
+const checkOnly = process.argv.includes('--check');
+for (const { path, make } of PAGES) {
+  const text = await make();
+  const stored = await readFile(path, 'utf8').catch(() => null);
+  if (stored === text) {
+    process.stdout.write(`${path}: up to date\n`);
+  } else if (checkOnly) {
+    process.stderr.write(`${path} is not what its sources say; run: npm run docs\n`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(path, text);
+    process.stdout.write(`${path}: written\n`);
+  }
+}
