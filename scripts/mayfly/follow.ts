@@ -1,0 +1,127 @@
+// Follows one run through the bucket until it has a result, its message was rejected, or the person
+// has seen enough. Reads only; leaving changes nothing about the run.
+
+import { CommandError, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
+import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
+import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';
+import type { Clock } from '#shared/cloud/clock.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { type RunRecord, readRecord } from '#shared/lifecycle/record.ts';
+import {
+  REJECTED_PREFIX,
+  recordObject,
+  rejectedObject,
+  resultObject,
+} from '#shared/plan/objects.ts';
+
+export const POLL_MS_DEFAULT = 2000;
+/** How long a run that nothing is known of may take to show up. */
+export const APPEAR_MS_MAX = 30_000;
+
+export interface FollowDeps {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  /** A line that stays. */
+  readonly note: (line: string) => void;
+  /** The moving line. */
+  readonly move: (line: string | null) => void;
+  readonly interruption: AbortSignal;
+}
+
+export interface FollowTarget {
+  readonly runId: string;
+  /** The message that asked for it, where this call sent it: its rejection ends the wait. */
+  readonly messageId: string | null;
+  /** True when another request holds this id already, so that the result there is not ours. */
+  readonly foreignResult: boolean;
+  readonly pollMs: number;
+}
+
+export type FollowEnd =
+  | { readonly kind: 'ended' | 'rejected'; readonly result: StoredResult }
+  | { readonly kind: 'detached' }
+  /** Nothing under that id appeared. */
+  | { readonly kind: 'unknown' };
+
+/** Polls until one of the ends; failures of the bucket that may pass are waited out. */
+export async function followRun(deps: FollowDeps, target: FollowTarget): Promise<FollowEnd> {
+  const startedMs = deps.clock.nowMs();
+  const shown = new Set<string>();
+  let seen = false;
+  while (!deps.interruption.aborted) {
+    try {
+      const end = await findEnd(deps.store, target, seen);
+      const record = target.foreignResult ? null : await loadRecord(deps.store, target.runId);
+      if (record !== null) showSteps(deps, record, shown);
+      if (end !== null) return end;
+      seen ||= record !== null;
+      const waitedMs = deps.clock.nowMs() - startedMs;
+      if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX)
+        return { kind: 'unknown' };
+      deps.move(record === null ? notYet(waitedMs) : lineOf(record, deps.clock.nowMs()));
+    } catch (error) {
+      if (!(error instanceof CloudError) || !error.retriable) throw error;
+      deps.move(`the bucket does not answer (${error.code}); trying again`);
+    }
+    await deps.clock.sleep(target.pollMs, deps.interruption);
+  }
+  return { kind: 'detached' };
+}
+
+function showSteps(deps: FollowDeps, record: RunRecord, shown: Set<string>): void {
+  for (const step of stepsOf(record)) {
+    if (shown.has(step.key)) continue;
+    shown.add(step.key);
+    deps.note(`${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`);
+  }
+}
+
+function notYet(waitedMs: number): string {
+  return `published, not yet taken up · ${elapsed(waitedMs)}`;
+}
+
+async function findEnd(
+  store: ObjectStore,
+  target: FollowTarget,
+  seen: boolean,
+): Promise<FollowEnd | null> {
+  const rejection = await rejectionOf(store, target, seen);
+  if (rejection !== null) return { kind: 'rejected', result: rejection };
+  if (target.foreignResult) return null;
+  const result = await loadResult(store, resultObject(target.runId));
+  return result === null ? null : { kind: 'ended', result };
+}
+
+/** A live run outlives the rejection of another message with its id, so then none is looked for. */
+async function rejectionOf(store: ObjectStore, target: FollowTarget, seen: boolean) {
+  if (target.messageId !== null) {
+    return loadResult(store, rejectedObject(target.runId, target.messageId));
+  }
+  if (seen || (await loadRecord(store, target.runId)) !== null) return null;
+  return findRejection(store, target.runId);
+}
+
+/** The newest rejection of a message with that id. */
+export async function findRejection(
+  store: ObjectStore,
+  runId: string,
+): Promise<StoredResult | null> {
+  const page = await store.list(`${REJECTED_PREFIX}${runId}/`);
+  const last = page.objects.toSorted((a, b) => a.updatedMs - b.updatedMs).at(-1);
+  return last === undefined ? null : loadResult(store, last.name);
+}
+
+/** Null: there is none. Throws a CommandError for a record that another version wrote. */
+export async function loadRecord(store: ObjectStore, runId: string): Promise<RunRecord | null> {
+  const reply = await store.read(recordObject(runId));
+  if (reply.kind === 'absent') return null;
+  const reading = readRecord(reply.bytes);
+  if (reading.kind === 'record') return reading.record;
+  throw new CommandError(EXIT_REFUSED, `${recordObject(runId)}: ${reading.reason}; update mayfly`);
+}
+
+export async function loadResult(store: ObjectStore, name: string): Promise<StoredResult | null> {
+  const reply = await store.read(name);
+  return reply.kind === 'absent' ? null : readStoredResult(name, reply.bytes);
+}

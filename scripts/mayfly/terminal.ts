@@ -1,0 +1,57 @@
+// Where the command meets the person: data to stdout, everything else to stderr, and a line that
+// moves only on a terminal. Environment, folder and input come in here and nowhere else.
+import { buffer } from 'node:stream/consumers';
+
+export interface Terminal {
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The folder that relative file names are meant from. */
+  readonly folder: string;
+  /** True when stderr is a terminal that may be rewritten. */
+  readonly moving: boolean;
+  readStdin(): Promise<Uint8Array>;
+  /** Data, to stdout. */
+  write(text: string): void;
+  /** One line for people, to stderr; silent with `--quiet`. */
+  note(line: string): void;
+  /** Replaces the moving line; nothing happens off a terminal. Null takes it away. */
+  move(line: string | null): void;
+  /** Aborted at the first Ctrl-C; the second one ends the process as usual. */
+  interruption(): AbortSignal;
+}
+
+const ERASE_LINE = '\r\u001b[2K';
+
+/** The process' own terminal. `quiet` silences what is meant for people. */
+export function openTerminal(quiet: boolean): Terminal {
+  const { stdout, stderr } = process;
+  const moving = stderr.isTTY === true && !quiet && process.env.TERM !== 'dumb';
+  let line: string | null = null;
+  const move = (next: string | null) => {
+    if (!moving || (next === null && line === null)) return;
+    line = next;
+    stderr.write(ERASE_LINE + (next === null ? '' : next.slice(0, stderr.columns - 1)));
+  };
+  return {
+    environment: process.env,
+    folder: process.env.MAYFLY_CALLER_DIR ?? process.cwd(),
+    moving,
+    readStdin: () => buffer(process.stdin),
+    write: (text) => {
+      move(null);
+      stdout.write(text);
+    },
+    note: (text) => {
+      if (quiet) return;
+      const kept = line;
+      move(null);
+      stderr.write(`${text}\n`);
+      if (kept !== null) move(kept);
+    },
+    move,
+    interruption: () => {
+      const controller = new AbortController();
+      process.once('SIGINT', () => controller.abort());
+      return controller.signal;
+    },
+  };
+}
