@@ -47,9 +47,25 @@ export const MEMORY_GIB_DEFAULT = 16;
 /** Compute Engine bills a machine for a minute at least, then by the second. */
 export const BILLED_SECONDS_MIN = 60;
 
+/**
+ * A GiB of boot disk an hour, us-central1 (Google's price list as of 2026-03: 0.04, 0.10, 0.17 and
+ * 0.08 a month; a month is 730 hours). Hyperdisk's free share of IOPS and throughput is enough here.
+ */
+export const DISK_USD_PER_GIB_HOUR: Readonly<Record<string, number>> = {
+  'pd-standard': 0.04 / 730,
+  'pd-balanced': 0.1 / 730,
+  'pd-ssd': 0.17 / 730,
+  'hyperdisk-balanced': 0.08 / 730,
+};
+
 /** Machine types and places of one run: a walk over more would never end in time. */
 export const MACHINE_TYPES_MAX = 20;
 export const CANDIDATES_MAX = 200;
 
 /** Values in faults are cut to this many characters. */
 export const FAULT_VALUE_CHARACTERS_MAX = 120;
+
+/** JSON of a message nested deeper is refused: nothing in a request needs it. */
+export const JSON_DEPTH_MAX = 32;
+/** Faults told about one request. */
+export const FAULTS_MAX = 100;
