@@ -1,4 +1,6 @@
 // Time and randomness as dependencies, so that tests and the simulation own them.
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -13,3 +15,21 @@ export interface Entropy {
   /** A number in [0, 1), for jitter. */
   fraction(): number;
 }
+
+/** The machine's own clock. */
+export const systemClock: Clock = {
+  nowMs: () => Date.now(),
+  async sleep(milliseconds, signal) {
+    try {
+      await wait(milliseconds, undefined, signal === undefined ? {} : { signal });
+    } catch (error) {
+      if (signal?.aborted !== true) throw error;
+    }
+  },
+};
+
+/** The machine's own randomness. */
+export const systemEntropy: Entropy = {
+  nonce: () => randomBytes(16).toString('hex'),
+  fraction: () => Math.random(),
+};

@@ -1,0 +1,220 @@
+// Compute Engine by REST v1 over a transport. Reads are repeated a few times; inserts and deletes
+// are sent once, because the caller repeats them with the same `requestId` by its own rules.
+import assert from 'node:assert/strict';
+import type {
+  ApiErrorDetail,
+  Compute,
+  DeleteInstanceReply,
+  InsertReply,
+  ListPage,
+  Operation,
+  OperationsReply,
+} from '#shared/cloud/compute.ts';
+import {
+  parseAggregatedPage,
+  parseDisk,
+  parseGuestAttributes,
+  parseMachine,
+  parseOperation,
+  parseOperations,
+} from '#shared/cloud/compute-replies.ts';
+import {
+  asCloudError,
+  type ComputeOptions,
+  createRest,
+  goneOrUnknown,
+  isSuccess,
+  type Rest,
+  type RestCall,
+  translateRefusal,
+} from '#shared/cloud/compute-rest.ts';
+import {
+  type CloudError,
+  isGoogleError,
+  readReplyError,
+  translateReply,
+  unreadableReply,
+} from '#shared/cloud/errors.ts';
+import type { HttpReply } from '#shared/cloud/http.ts';
+
+const PAGE_ITEMS_MAX = 500;
+const OPERATION_PAGES_MAX = 10;
+
+/** The calls of Compute Engine that Mayfly makes. */
+export function createCompute(options: ComputeOptions): Compute {
+  const rest = createRest(options);
+  return {
+    insertInstance: (zone, requestId, body) => insertInstance(rest, zone, requestId, body),
+    getInstance: async (zone, name) => {
+      const reply = await readResource(rest, 'compute.instances.get', {
+        path: ['zones', zone, 'instances', name],
+        parse: (body) => {
+          const machine = parseMachine(body);
+          return machine?.name === name ? machine : null;
+        },
+      });
+      return reply.kind === 'there' ? { kind: 'there', machine: reply.value } : reply;
+    },
+    deleteInstance: (zone, name, requestId) =>
+      deleteResource(rest, 'compute.instances.delete', {
+        path: ['zones', zone, 'instances', name],
+        query: { requestId },
+      }),
+    getOperation: async (zone, name) => {
+      const reply = await readResource(rest, 'compute.zoneOperations.get', {
+        path: ['zones', zone, 'operations', name],
+        parse: parseOperation,
+      });
+      return reply.kind === 'there' ? { kind: 'there', operation: reply.value } : reply;
+    },
+    listOperations: (zone, targetId) => listOperations(rest, zone, targetId),
+    getGuestAttributes: async (zone, name) => {
+      const reply = await readResource(rest, 'compute.instances.getGuestAttributes', {
+        path: ['zones', zone, 'instances', name, 'getGuestAttributes'],
+        query: { queryPath: 'mayfly/' },
+        parse: parseGuestAttributes,
+      });
+      return reply.kind === 'there' ? reply.value : null;
+    },
+    listInstances: (filter, pageToken) =>
+      listEverywhere(rest, { kind: 'instances', filter, pageToken, parse: parseMachine }),
+    listDisks: (filter, pageToken) =>
+      listEverywhere(rest, { kind: 'disks', filter, pageToken, parse: parseDisk }),
+    deleteDisk: (zone, name) =>
+      deleteResource(rest, 'compute.disks.delete', { path: ['zones', zone, 'disks', name] }),
+  };
+}
+
+async function insertInstance(
+  rest: Rest,
+  zone: string,
+  requestId: string,
+  body: unknown,
+): Promise<InsertReply> {
+  const method = 'compute.instances.insert';
+  const path = ['zones', zone, 'instances'];
+  try {
+    const reply = await rest.send(method, 'POST', { path, query: { requestId }, body });
+    if (isSuccess(reply)) {
+      const operation = parseOperation(reply.body);
+      return operation === null
+        ? { kind: 'unknown', error: unreadableReply(method, reply.status, 'no operation') }
+        : { kind: 'accepted', operation };
+    }
+    return classifyInsertError(reply, translateReply(method, reply.status, reply.body));
+  } catch (error) {
+    return { kind: 'unknown', error: asCloudError(error) };
+  }
+}
+
+function classifyInsertError(reply: HttpReply, error: CloudError): InsertReply {
+  const detail = errorDetail(reply);
+  if (error.code === 'rate-limited') return { kind: 'rate-limited', error: detail };
+  if (error.code === 'conflict') return { kind: 'conflict', error: detail };
+  const refused = reply.status >= 400 && reply.status < 500 && reply.status !== 408;
+  // Google answers every refusal with an error body; anything else came from something between.
+  if (!refused || !isGoogleError(reply.body)) return { kind: 'unknown', error };
+  return { kind: 'refused', status: reply.status, error: detail };
+}
+
+type ReadReply<Value> =
+  | { readonly kind: 'there'; readonly value: Value }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unknown'; readonly error: CloudError };
+
+async function readResource<Value>(
+  rest: Rest,
+  method: string,
+  call: RestCall & { readonly parse: (body: unknown) => Value | null },
+): Promise<ReadReply<Value>> {
+  try {
+    const value = call.parse(await rest.read(method, call));
+    return value === null
+      ? { kind: 'unknown', error: unreadableReply(method, 200, 'not the resource asked for') }
+      : { kind: 'there', value };
+  } catch (error) {
+    return goneOrUnknown(error);
+  }
+}
+
+async function deleteResource(
+  rest: Rest,
+  method: string,
+  call: RestCall,
+): Promise<DeleteInstanceReply> {
+  try {
+    const reply = await rest.send(method, 'DELETE', call);
+    if (!isSuccess(reply)) throw translateRefusal(method, reply);
+    const operation = parseOperation(reply.body);
+    return operation === null
+      ? { kind: 'unknown', error: unreadableReply(method, reply.status, 'no operation') }
+      : { kind: 'accepted', operation };
+  } catch (error) {
+    return goneOrUnknown(error);
+  }
+}
+
+async function listOperations(
+  rest: Rest,
+  zone: string,
+  targetId: string,
+): Promise<OperationsReply> {
+  const method = 'compute.zoneOperations.list';
+  const found: Operation[] = [];
+  let pageToken: string | null = null;
+  try {
+    for (let page = 1; page <= OPERATION_PAGES_MAX; page += 1) {
+      const body = await rest.read(method, {
+        path: ['zones', zone, 'operations'],
+        query: {
+          filter: `targetId=${targetId}`,
+          maxResults: String(PAGE_ITEMS_MAX),
+          ...(pageToken === null ? {} : { pageToken }),
+        },
+      });
+      const listed = parseOperations(body);
+      if (listed === null) throw unreadableReply(method, 200, 'no complete list of operations');
+      found.push(...listed.operations.filter((operation) => operation.targetId === targetId));
+      pageToken = listed.nextPageToken;
+      if (pageToken === null) return { kind: 'listed', operations: found.sort(newestFirst) };
+    }
+    throw unreadableReply(method, 200, `more than ${OPERATION_PAGES_MAX} pages`);
+  } catch (error) {
+    return { kind: 'unknown', error: asCloudError(error) };
+  }
+}
+
+async function listEverywhere<Item>(
+  rest: Rest,
+  list: {
+    readonly kind: 'instances' | 'disks';
+    readonly filter: string;
+    readonly pageToken: string | null;
+    readonly parse: (body: unknown) => Item | null;
+  },
+): Promise<ListPage<Item>> {
+  assert(list.filter.trim() !== '', 'an empty filter would list what is not ours');
+  const method = `compute.${list.kind}.aggregatedList`;
+  const body = await rest.read(method, {
+    path: ['aggregated', list.kind],
+    query: {
+      filter: list.filter,
+      maxResults: String(PAGE_ITEMS_MAX),
+      includeAllScopes: 'true',
+      returnPartialSuccess: 'true',
+      ...(list.pageToken === null ? {} : { pageToken: list.pageToken }),
+    },
+  });
+  const page = parseAggregatedPage(body, list.kind, list.parse);
+  if (page === null) throw unreadableReply(method, 200, 'no aggregated list');
+  return page;
+}
+
+function errorDetail(reply: HttpReply): ApiErrorDetail {
+  const { reason, message, details } = readReplyError(reply.body);
+  return { code: reason, message, details };
+}
+
+function newestFirst(left: Operation, right: Operation): number {
+  return (right.insertMs ?? 0) - (left.insertMs ?? 0);
+}

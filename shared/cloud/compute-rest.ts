@@ -1,0 +1,98 @@
+// One call of Compute Engine's REST API: URL, deadline, repeats of reads, and what its errors mean.
+import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
+import { REPEAT_POLICY, repeatWhileRetriable } from '#shared/cloud/deadline.ts';
+import {
+  CloudError,
+  isGoogleError,
+  translateReply,
+  unreadableReply,
+} from '#shared/cloud/errors.ts';
+import type { HttpCall, HttpReply, Transport } from '#shared/cloud/http.ts';
+
+export interface ComputeOptions {
+  readonly project: string;
+  /** Base URL without a trailing slash; null: Google's own. */
+  readonly endpoint: string | null;
+  readonly transport: Transport;
+  /** The deadline of one try. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+}
+
+const GOOGLE_ENDPOINT = 'https://compute.googleapis.com';
+const TIMEOUT_MS = 30_000;
+const READ_POLICY = { ...REPEAT_POLICY, attempts: 3 };
+
+export interface RestCall {
+  readonly path: readonly string[];
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface Rest {
+  /** One try. Throws a CloudError when there was no reply. */
+  send(method: string, verb: HttpCall['method'], call: RestCall): Promise<HttpReply>;
+  /** A GET that is repeated while its error is retriable. Throws for everything but a 2xx. */
+  read(method: string, call: RestCall): Promise<unknown>;
+}
+
+export function createRest(options: ComputeOptions): Rest {
+  const base = `${options.endpoint ?? GOOGLE_ENDPOINT}/compute/v1/projects/${options.project}`;
+  const timing = {
+    clock: options.clock ?? systemClock,
+    entropy: options.entropy ?? systemEntropy,
+  };
+  const send: Rest['send'] = async (method, verb, { path, query, body }) => {
+    const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
+    try {
+      return await options.transport({
+        method: verb,
+        url: `${base}/${path.map(encodeURIComponent).join('/')}${search}`,
+        timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+        ...(body === undefined ? {} : { body }),
+      });
+    } catch (error) {
+      throw nameMethod(method, error);
+    }
+  };
+  return {
+    send,
+    read: (method, call) =>
+      repeatWhileRetriable(timing, READ_POLICY, async () => {
+        const reply = await send(method, 'GET', call);
+        if (isSuccess(reply)) return reply.body;
+        throw translateRefusal(method, reply);
+      }),
+  };
+}
+
+export function isSuccess(reply: HttpReply): boolean {
+  return reply.status >= 200 && reply.status < 300;
+}
+
+/** The platform's own 404 alone says "gone"; a 404 of something between has another body. */
+export function translateRefusal(method: string, reply: HttpReply): CloudError {
+  return reply.status === 404 && !isGoogleError(reply.body)
+    ? unreadableReply(method, 404, 'a 404 without an error body')
+    : translateReply(method, reply.status, reply.body);
+}
+
+export function goneOrUnknown(
+  thrown: unknown,
+): { kind: 'gone' } | { kind: 'unknown'; error: CloudError } {
+  const error = asCloudError(thrown);
+  return error.code === 'not-found' ? { kind: 'gone' } : { kind: 'unknown', error };
+}
+
+/** A transport throws CloudErrors alone; anything else is a programmer's error and stays one. */
+export function asCloudError(error: unknown): CloudError {
+  if (error instanceof CloudError) return error;
+  throw error;
+}
+
+/** The transport knows URLs only; the error is to name the API's method. */
+function nameMethod(method: string, thrown: unknown): CloudError {
+  const { code, status, reason, message, cause } = asCloudError(thrown);
+  return new CloudError({ code, method, status, reason, message: `${method}: ${message}`, cause });
+}
