@@ -1,0 +1,39 @@
+// A pass that changes nothing: the same code over dependencies that say yes to every write and delete
+// and do none of them.
+import type { RunDeps } from '#shared/runs/deps.ts';
+
+export function dryRunDeps(deps: RunDeps): RunDeps {
+  const { compute, store } = deps;
+  const accepted = (zone: string, name: string, operationType: string) => ({
+    kind: 'accepted' as const,
+    operation: {
+      name: 'dry-run',
+      zone,
+      operationType,
+      status: 'PENDING' as const,
+      targetId: null,
+      targetName: name,
+      user: null,
+      insertMs: null,
+      endMs: null,
+      errors: [],
+    },
+  });
+  return {
+    ...deps,
+    log: () => {},
+    store: {
+      read: (name, generation) => store.read(name, generation),
+      list: (prefix, pageToken) => store.list(prefix, pageToken),
+      write: async () => ({ kind: 'written', generation: '1' }),
+      delete: async () => ({ kind: 'deleted' }),
+    },
+    compute: {
+      ...compute,
+      insertInstance: async (zone, _requestId, body) => accepted(zone, body.name, 'insert'),
+      deleteInstance: async (zone, name) => accepted(zone, name, 'delete'),
+      deleteDisk: async (zone, name) => accepted(zone, name, 'delete'),
+    },
+    publisher: { publish: async () => 'dry-run' },
+  };
+}

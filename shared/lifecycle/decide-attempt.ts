@@ -1,0 +1,249 @@
+// How a live attempt ends (design R3): by the last word of the claim's holder; or after we tried to
+// take its claim, and the holder is confirmed gone and the marker was read after that; or five minutes
+// after its deadline. Silence, time and absence from a list end nothing. Null: placement's turn.
+import type { Context } from '#shared/lifecycle/context.ts';
+import { decideOrdered, endSealed, lossOf } from '#shared/lifecycle/decide-ordered.ts';
+import { deleteMachines, endAttempt, endByMarker } from '#shared/lifecycle/end-attempt.ts';
+import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { isTerminal, type Marker } from '#shared/lifecycle/marker.ts';
+import {
+  intentKey,
+  type MachineFact,
+  machineKey,
+  type Observation,
+  type Step,
+} from '#shared/lifecycle/observation.ts';
+import {
+  type Attempt,
+  type ClaimHolder,
+  type Intent,
+  type RunRecord,
+  type StopOrder,
+  withAttempt,
+  withState,
+} from '#shared/lifecycle/record.ts';
+import { deadlineSeconds } from '#shared/plan/deadline.ts';
+
+/** Stopped machines have no TTL any more and bill their disks: doomed whatever their deadline. */
+const STOPPED = ['TERMINATED', 'STOPPED', 'SUSPENDED'];
+
+export function decideAttempt(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step | null {
+  const word = lastWord(seen);
+  if (word !== null && !isEnding(word)) {
+    return endAttempt(record, endByMarker(record, word, context.nowMs), word, context);
+  }
+  if (word !== null && attempt.order === null) {
+    const detail = word.detail === '' ? `the machine reports ${word.cause}` : word.detail;
+    return order(record, attempt, { reason: 'ending', cause: null, detail }, context);
+  }
+  if (context.depth === 'marker') return running(record, seen, context) ?? { kind: 'rest' };
+  if (attempt.order !== null) return decideOrdered(record, attempt, attempt.order, seen, context);
+  const deadlineMs = lastDeadlineMs(attempt);
+  if (deadlineMs !== null && context.nowMs >= deadlineMs) {
+    const detail = `not ended by its deadline ${new Date(deadlineMs).toISOString()}`;
+    return order(record, attempt, { reason: 'deadline', cause: 'ttl', detail }, context);
+  }
+  const placed = attempt.claim !== null || attempt.intents.some((i) => i.status === 'accepted');
+  if (!placed || context.creator !== null) return null;
+  return decideMachine(record, attempt, seen, context);
+}
+
+/** The machine's terminal marker, unless it is our own seal. */
+function lastWord(seen: Observation): Marker | null {
+  const marker = seen.marker?.marker ?? null;
+  return marker !== null && isTerminal(marker) && !marker.sealed ? marker : null;
+}
+
+/** Interrupted and preempted order the delete; what it was is decided when the machine is gone. */
+function isEnding(word: Marker): boolean {
+  return word.status === 'FAILED' && (word.cause === 'interrupted' || word.cause === 'preempted');
+}
+
+/** Past the latest deadline of its machines an attempt is over by time; null: no machine yet. */
+export function lastDeadlineMs(attempt: Attempt): number | null {
+  if (attempt.intents.length === 0) return null;
+  return Math.max(...attempt.intents.map((intent) => intent.deadlineSeconds)) * 1000;
+}
+
+/** Writes why the machines must go, then deletes them (R1). */
+function order(
+  record: RunRecord,
+  attempt: Attempt,
+  why: Omit<StopOrder, 'atMs'>,
+  context: Context,
+): Step {
+  const ordered = withAttempt(record, { order: { ...why, atMs: context.nowMs } });
+  const stopping = withState({ ...ordered, dueMs: null }, 'STOPPING', context.nowMs);
+  return { kind: 'write', record: stopping, effects: deleteMachines(attempt) };
+}
+
+/** Notes that the claim's holder works; null when the record knows or the marker does not say so. */
+function running(record: RunRecord, seen: Observation, context: Context): Step | null {
+  const marker = seen.marker?.marker ?? null;
+  if (marker?.status !== 'RUNNING' || record.state !== 'PROVISIONING') return null;
+  const runningMs = marker.bootEpoch === null ? context.nowMs : marker.bootEpoch * 1000;
+  const next = withState(withAttempt(record, { runningMs }), 'RUNNING', context.nowMs);
+  return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
+}
+
+/** A live attempt without an order: machines first, the marker after them, the claim when in doubt. */
+function decideMachine(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step | null {
+  const zones = machineZones(attempt);
+  for (const zone of zones) {
+    if (seen.machines[machineKey(attempt.instance, zone)] === undefined) {
+      return { kind: 'read-machine', instance: attempt.instance, zone };
+    }
+  }
+  if (seen.marker === null) return { kind: 'read-marker' };
+  const write = running(record, seen, context);
+  if (write !== null) return write;
+  const holder = attempt.claim ?? (seen.claim?.kind === 'held' ? seen.claim.holder : null);
+  if (holder !== null) return decideHeld(record, attempt, holder, seen, context);
+  return decideUnclaimed(record, attempt, zones, seen, context);
+}
+
+export function machineZones(attempt: Attempt): string[] {
+  const zones = new Set(attempt.intents.map((intent) => intent.candidate.zone));
+  if (attempt.claim?.by === 'machine') zones.add(attempt.claim.zone);
+  return [...zones];
+}
+
+/** Nobody is known to hold the claim: a healthy young machine is left alone. */
+function decideUnclaimed(
+  record: RunRecord,
+  attempt: Attempt,
+  zones: readonly string[],
+  seen: Observation,
+  context: Context,
+): Step | null {
+  const facts = zones.map((zone) => factOf(attempt, zone, seen));
+  const begun = seen.marker?.marker?.status === 'RUNNING';
+  if (facts.some((fact) => isStopped(fact) || (!begun && isOverdue(fact, context.nowMs)))) {
+    return claimOrEnd(record, seen, context);
+  }
+  if (facts.some((fact) => fact.kind !== 'gone')) return { kind: 'rest' };
+  for (const intent of attempt.intents) {
+    if (intent.status !== 'accepted' || intent.operation === null) continue;
+    const key = intentKey(attempt.number, intent.number);
+    const operation = seen.operations[key];
+    if (operation === undefined) {
+      const zone = intent.candidate.zone;
+      return { kind: 'read-operation', key, zone, operation: intent.operation };
+    }
+    // Refused by the platform: submit's alone (R4). Pending or unknown: it may still appear.
+    if (operation.kind !== 'succeeded') return null;
+    const instanceId = intent.instanceId ?? operation.instanceId;
+    if (instanceId === null || seen.endings[instanceId] !== undefined) continue;
+    return { kind: 'read-ending', zone: intent.candidate.zone, instanceId };
+  }
+  return claimOrEnd(record, seen, context);
+}
+
+const isStopped = (fact: MachineFact) => fact.kind === 'there' && STOPPED.includes(fact.status);
+
+/** RUNNING for longer than any boot takes. */
+function isOverdue(fact: MachineFact, nowMs: number): boolean {
+  if (fact.kind !== 'there' || fact.status !== 'RUNNING' || fact.startedMs === null) return false;
+  return nowMs - fact.startedMs > BOOT_ALLOWANCE_MS;
+}
+
+/** Takes the claim first (E9); only when it was free does the attempt end as lost. */
+function claimOrEnd(record: RunRecord, seen: Observation, context: Context): Step {
+  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
+  const detail = 'its machine never began to work';
+  return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
+}
+
+function decideHeld(
+  record: RunRecord,
+  attempt: Attempt,
+  holder: ClaimHolder,
+  seen: Observation,
+  context: Context,
+): Step {
+  if (holder.by === 'control') {
+    const detail = 'its machine never began to work';
+    return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
+  }
+  if (attempt.claim === null) return adopt(record, attempt, holder, context);
+  const fact = factOf(attempt, holder.zone, seen);
+  if (fact.kind === 'unknown') return { kind: 'rest' };
+  if (fact.kind === 'there' && fact.id === holder.instanceId) {
+    if (!isStopped(fact)) return { kind: 'rest' };
+    const detail = `its machine was found ${fact.status}`;
+    return order(record, attempt, { reason: 'stopped', cause: null, detail }, context);
+  }
+  const ending = seen.endings[holder.instanceId];
+  if (ending === undefined) {
+    return { kind: 'read-ending', zone: holder.zone, instanceId: holder.instanceId };
+  }
+  if (ending === 'unknown' && context.nowMs < (lastDeadlineMs(attempt) ?? 0) + SLACK_MS) {
+    return { kind: 'rest' };
+  }
+  const detail = 'its machine is gone without a last word';
+  return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
+}
+
+/** Notes who holds the claim, so that every later pass asks after that machine and no other. */
+export function adopt(
+  record: RunRecord,
+  attempt: Attempt,
+  holder: ClaimHolder & { readonly by: 'machine' },
+  context: Context,
+): Step {
+  const inZone = attempt.intents.some((intent) => intent.candidate.zone === holder.zone);
+  const open = inZone
+    ? attempt.intents
+    : [...attempt.intents, strayIntent(record, holder, context)];
+  const intents = open.map((intent) =>
+    intent.candidate.zone === holder.zone
+      ? { ...intent, status: 'accepted' as const, instanceId: holder.instanceId }
+      : intent,
+  );
+  const held = withAttempt(record, { claim: holder, intents });
+  const placing = record.state === 'PLACING' || record.state === 'WAITING';
+  const next = placing ? withState(held, 'PROVISIONING', context.nowMs) : held;
+  return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
+}
+
+/** A machine that works although its place was noted as refused: its creation, as far as known. */
+function strayIntent(
+  record: RunRecord,
+  holder: ClaimHolder & { readonly by: 'machine' },
+  context: Context,
+): Intent {
+  const attempt = record.attempts.at(-1);
+  const place = record.places.findLast((tried) => tried.zone === holder.zone);
+  const createdSeconds = Math.floor(context.nowMs / 1000);
+  return {
+    number: attempt?.intentCount ?? 1,
+    candidate: {
+      region: holder.zone.replace(/-[a-z]$/, ''),
+      zone: holder.zone,
+      subnetwork: '',
+      machineType: place?.machineType ?? '',
+      provisioningModel: place?.provisioningModel === 'SPOT' ? 'SPOT' : 'STANDARD',
+      usdPerHour: null,
+    },
+    createdSeconds,
+    deadlineSeconds: deadlineSeconds(createdSeconds, record.terms.ttlSeconds),
+    requestId: '',
+    status: 'accepted',
+    operation: null,
+    instanceId: holder.instanceId,
+  };
+}
+
+export function factOf(attempt: Attempt, zone: string, seen: Observation): MachineFact {
+  return seen.machines[machineKey(attempt.instance, zone)] ?? { kind: 'unknown' };
+}

@@ -1,0 +1,110 @@
+// An attempt whose stop is ordered in the record (cancel, deadline, found stopped, its own marker says
+// interrupted): take the claim; won, it ends at once; held by a machine, it ends when that machine is
+// gone and the marker was read after that, or five minutes after the deadline.
+import type { Context } from '#shared/lifecycle/context.ts';
+import { factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-attempt.ts';
+import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import { type Cause, causeOfLoss } from '#shared/lifecycle/failures.ts';
+import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { isTerminal } from '#shared/lifecycle/marker.ts';
+import { machineKey, type Observation, type Step } from '#shared/lifecycle/observation.ts';
+import {
+  type Attempt,
+  type AttemptEnd,
+  currentAttempt,
+  type RunRecord,
+  type StopOrder,
+} from '#shared/lifecycle/record.ts';
+
+export function decideOrdered(
+  record: RunRecord,
+  attempt: Attempt,
+  order: StopOrder,
+  seen: Observation,
+  context: Context,
+): Step {
+  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
+  const holder = seen.claim.holder;
+  const loss = () => lossOf(record, seen, context, order.detail);
+  if (holder.by === 'control') return endSealed(record, seen, context, loss);
+  const deadlineMs = lastDeadlineMs(attempt);
+  if (seen.machines[machineKey(attempt.instance, holder.zone)] === undefined) {
+    return { kind: 'read-machine', instance: attempt.instance, zone: holder.zone };
+  }
+  const fact = factOf(attempt, holder.zone, seen);
+  const gone = fact.kind === 'gone' || (fact.kind === 'there' && fact.id !== holder.instanceId);
+  const late = deadlineMs !== null && context.nowMs >= deadlineMs + SLACK_MS;
+  if (!gone && !late) return deleteAgain(attempt, seen);
+  if (gone) {
+    const ending = seen.endings[holder.instanceId];
+    if (ending === undefined) {
+      return { kind: 'read-ending', zone: holder.zone, instanceId: holder.instanceId };
+    }
+    if (ending === 'unknown' && !late) return { kind: 'rest' };
+  }
+  return endSealed(record, seen, context, loss);
+}
+
+/** Sends the ordered deletes once a pass, for every machine of the attempt that is not known gone. */
+export function deleteAgain(attempt: Attempt, seen: Observation): Step {
+  for (const zone of machineZones(attempt)) {
+    const key = machineKey(attempt.instance, zone);
+    if (seen.machines[key] === undefined) {
+      return { kind: 'read-machine', instance: attempt.instance, zone };
+    }
+    if (seen.machines[key].kind === 'there' && !seen.deleted.includes(key)) {
+      return { kind: 'delete-machine', instance: attempt.instance, zone };
+    }
+  }
+  return { kind: 'rest' };
+}
+
+/** Ends the attempt without the machine's word, after the marker is read and sealed (R3). */
+export function endSealed(
+  record: RunRecord,
+  seen: Observation,
+  context: Context,
+  end: () => AttemptEnd,
+): Step {
+  if (seen.marker === null) return { kind: 'read-marker' };
+  const marker = seen.marker.marker;
+  const closed = marker !== null && isTerminal(marker);
+  if (!closed && !seen.sealed) return { kind: 'seal-marker' };
+  return endAttempt(record, end(), marker?.sealed === true ? null : marker, context);
+}
+
+/** The end of an attempt that did not speak for itself, from order, operations and time. */
+export function lossOf(
+  record: RunRecord,
+  seen: Observation,
+  context: Context,
+  detail: string,
+): AttemptEnd {
+  const attempt = currentAttempt(record);
+  if (attempt === null) throw new Error(`run ${record.runId} has no attempt to judge`);
+  const holder = seen.claim?.kind === 'held' ? seen.claim.holder : attempt.claim;
+  const instanceId =
+    holder?.by === 'machine' ? holder.instanceId : attempt.intents.at(-1)?.instanceId;
+  const ending = instanceId ? (seen.endings[instanceId] ?? 'none') : 'none';
+  const marker = seen.marker?.marker ?? null;
+  const word =
+    marker?.cause === 'interrupted' || marker?.cause === 'preempted' ? marker.cause : null;
+  const cause: Cause = causeOfLoss({
+    word: marker?.sealed === true ? null : word,
+    // A machine that never began to work did not run out of its time.
+    ordered: holder?.by === 'machine' ? (attempt.order?.cause ?? null) : cancelOnly(attempt),
+    ending: ending === 'unknown' ? 'none' : ending,
+    timeIsUp: holder?.by === 'machine' && timeIsUp(record, attempt, context.nowMs),
+  });
+  return endWithout(cause, { step: marker?.step ?? null, detail, atMs: context.nowMs });
+}
+
+const cancelOnly = (attempt: Attempt) =>
+  attempt.order?.cause === 'cancelled' ? ('cancelled' as const) : null;
+
+/** Gone at or after RUNNING + TTL, where the platform itself ends it, or after the deadline. */
+function timeIsUp(record: RunRecord, attempt: Attempt, nowMs: number): boolean {
+  const ttlMs = record.terms.ttlSeconds * 1000;
+  if (attempt.runningMs !== null && nowMs >= attempt.runningMs + ttlMs) return true;
+  return nowMs >= (lastDeadlineMs(attempt) ?? Number.POSITIVE_INFINITY);
+}

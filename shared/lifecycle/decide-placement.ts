@@ -1,0 +1,305 @@
+// Placement, submit's alone (R5): one ordered creation after another, each written before it is
+// called. A definite refusal moves on in the same attempt; an outcome that cannot be learnt is
+// repeated with the same requestId, then abandoned, and only the claim decides what follows.
+import type { Context, Creator } from '#shared/lifecycle/context.ts';
+import { adopt, factOf } from '#shared/lifecycle/decide-attempt.ts';
+import { endSealed } from '#shared/lifecycle/decide-ordered.ts';
+import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import {
+  PLACEMENT_LEASE_MS,
+  POLL_MS,
+  pauseMs,
+  REPEAT_WINDOW_MS,
+} from '#shared/lifecycle/limits.ts';
+import {
+  type InsertFact,
+  intentKey,
+  type Observation,
+  type PlatformError,
+  type Step,
+} from '#shared/lifecycle/observation.ts';
+import { classifyRefusal } from '#shared/lifecycle/placement-errors.ts';
+import {
+  type Attempt,
+  type Intent,
+  type RunRecord,
+  withAttempt,
+  withState,
+} from '#shared/lifecycle/record.ts';
+import { newAttempt, refusedPlace, walkOn } from '#shared/lifecycle/walk.ts';
+
+const REST: Step = { kind: 'rest' };
+
+/** The write that begins the next attempt with its first intent. */
+export function startAttempt(record: RunRecord, context: Context, creator: Creator): Step {
+  const attempt = newAttempt(record, context, creator);
+  const begun = { ...record, attempts: [...record.attempts, attempt] };
+  return walkOn(begun, attempt, context, creator) ?? REST;
+}
+
+export function decidePlacement(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step {
+  const creator = context.creator;
+  if (creator === null) return decideElsewhere(record, attempt, seen, context);
+  const intent = attempt.intents.at(-1);
+  if (intent === undefined) return decideWalk(record, attempt, seen, context, creator);
+  switch (intent.status) {
+    case 'ordered':
+      return decideInsert(record, attempt, intent, seen, context, creator);
+    case 'accepted':
+      return decideOperation(record, attempt, intent, seen, context, creator);
+    case 'abandoned':
+      return decideAbandoned(record, attempt, intent, seen, context);
+  }
+}
+
+/** Not the creator: say that something is due, or that an accepted machine did not come. */
+function decideElsewhere(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step {
+  const intent = attempt.intents.at(-1);
+  const failed =
+    intent?.status === 'accepted' &&
+    seen.operations[intentKey(attempt.number, intent.number)]?.kind === 'failed';
+  const due = record.dueMs !== null && record.dueMs <= context.nowMs;
+  return (failed || due) && !seen.looked ? { kind: 'publish-look' } : REST;
+}
+
+/** All intents so far were refused: the next candidate when it is due, or the end of the walk. */
+function decideWalk(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  if (record.dueMs !== null && record.dueMs > context.nowMs) return REST;
+  return (
+    walkOn(record, attempt, context, creator) ?? decideNoCapacity(record, attempt, seen, context)
+  );
+}
+
+function decideInsert(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  const key = intentKey(attempt.number, intent.number);
+  const reply = seen.inserts[key];
+  if (reply === undefined) {
+    if (creator.ownIntent === key) return { kind: 'insert', intent: intent.number };
+    if (seen.claim === null) return { kind: 'read-claim' };
+    if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, intent, seen, context);
+    const ageMs = context.nowMs - intent.createdSeconds * 1000;
+    if (ageMs < REPEAT_WINDOW_MS) return { kind: 'insert', intent: intent.number };
+    return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
+  }
+  switch (reply.kind) {
+    case 'accepted':
+      return accept(record, attempt, intent, reply, context);
+    case 'refused':
+      if (!reply.definite) return repeat(seen, context, creator);
+      return decideRefused(record, attempt, reply.error, seen, context, creator);
+    case 'conflict':
+      return decideConflict(record, attempt, intent, seen, context, creator);
+    case 'rate-limited':
+    case 'unknown':
+      return repeat(seen, context, creator);
+  }
+}
+
+/** Repeats within this delivery; beyond it the record's due time brings a look. */
+function repeat(seen: Observation, context: Context, creator: Creator): Step {
+  const milliseconds = pauseMs(POLL_MS, seen.tries, context.fraction);
+  if (context.nowMs + milliseconds >= creator.untilMs) return REST;
+  return { kind: 'pause', milliseconds, again: 'insert' };
+}
+
+function accept(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  reply: InsertFact & { readonly kind: 'accepted' },
+  context: Context,
+): Step {
+  const { operation, instanceId } = reply;
+  return changeIntent(
+    record,
+    attempt,
+    { ...intent, status: 'accepted', operation, instanceId },
+    context,
+  );
+}
+
+/** Writes the newest intent's new status; accepted means that the machine is on its way. */
+function changeIntent(record: RunRecord, attempt: Attempt, intent: Intent, context: Context): Step {
+  const intents = [...attempt.intents.slice(0, -1), intent];
+  const changed = withAttempt(record, { intents });
+  const accepted = intent.status === 'accepted';
+  const next = accepted ? withState(changed, 'PROVISIONING', context.nowMs) : changed;
+  const dueMs = accepted ? null : context.nowMs + PLACEMENT_LEASE_MS;
+  return { kind: 'write', record: { ...next, dueMs }, effects: [] };
+}
+
+/** 409: ours when deployment, attempt and nonce match; else the name is taken by somebody else. */
+function decideConflict(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  const zone = intent.candidate.zone;
+  const fact = factOf(attempt, zone, seen);
+  if (fact.kind === 'unknown' && seen.machines[`${attempt.instance}@${zone}`] === undefined) {
+    return { kind: 'read-machine', instance: attempt.instance, zone };
+  }
+  if (fact.kind !== 'there') return repeat(seen, context, creator);
+  if (fact.ours) {
+    const adopted = { ...intent, status: 'accepted' as const, instanceId: fact.id };
+    return changeIntent(record, attempt, adopted, context);
+  }
+  return decideForeign(record, attempt, zone, seen, context);
+}
+
+/** Somebody else's machine has our name: it is not touched, and the attempt cannot be placed. */
+function decideForeign(
+  record: RunRecord,
+  attempt: Attempt,
+  zone: string,
+  seen: Observation,
+  context: Context,
+): Step {
+  const message = `an instance named ${attempt.instance} that is not this run's is in ${zone}`;
+  const error = { code: 'ALREADY_EXISTS', message, details: {} };
+  return decidePermanent(record, attempt, error, seen, context);
+}
+
+/** A definite refusal, of the call or of its operation: the next place, or the end. */
+function decideRefused(
+  record: RunRecord,
+  attempt: Attempt,
+  error: PlatformError,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  if (classifyRefusal(error) === 'stop') {
+    return decidePermanent(record, attempt, error, seen, context);
+  }
+  const refused = refusedPlace(record, attempt, error, context);
+  const left = refused.attempts.at(-1) ?? attempt;
+  return walkOn(refused, left, context, creator) ?? decideNoCapacity(refused, left, seen, context);
+}
+
+function decideOperation(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  if (intent.operation === null) return REST;
+  const zone = intent.candidate.zone;
+  const key = intentKey(attempt.number, intent.number);
+  const operation = seen.operations[key];
+  if (operation === undefined) {
+    return { kind: 'read-operation', key, zone, operation: intent.operation };
+  }
+  if (operation.kind === 'pending') {
+    const milliseconds = pauseMs(POLL_MS, seen.tries, context.fraction);
+    if (context.nowMs + milliseconds >= creator.untilMs) return REST;
+    return { kind: 'pause', milliseconds, again: 'operation' };
+  }
+  if (operation.kind !== 'failed') return REST;
+  const fact = seen.machines[`${attempt.instance}@${zone}`];
+  if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
+  if (fact.kind === 'there' && !fact.ours)
+    return decideForeign(record, attempt, zone, seen, context);
+  if (fact.kind !== 'gone') return REST;
+  if (seen.claim === null) return { kind: 'read-claim' };
+  if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, intent, seen, context);
+  return decideRefused(record, attempt, operation.error, seen, context, creator);
+}
+
+/**
+ * Its outcome stays unknown, or an earlier pass died with the claim in hand: the claim decides.
+ * Ours: nothing of this attempt can work, the next attempt begins. A machine's: it is adopted.
+ */
+function decideAbandoned(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  seen: Observation,
+  context: Context,
+): Step {
+  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
+  const holder = seen.claim.holder;
+  if (holder.by === 'machine') return adopt(record, attempt, holder, context);
+  const detail = `whether ${intent.candidate.zone} made the machine could not be learnt`;
+  const closed = endSealed(record, seen, context, () =>
+    endWithout('machine-lost', { detail, atMs: context.nowMs }),
+  );
+  if (closed.kind !== 'write') return closed;
+  const end = endWithout('machine-lost', { detail, atMs: context.nowMs });
+  return endAttempt(record, end, null, context, 'abandoned');
+}
+
+/** A no that no other place can change. No attempt ends while its claim is free (R3). */
+function decidePermanent(
+  record: RunRecord,
+  attempt: Attempt,
+  error: PlatformError,
+  seen: Observation,
+  context: Context,
+): Step {
+  const detail = `the platform refused the machine: ${error.code}: ${error.message}`;
+  const refused = refusedPlace(record, attempt, error, context);
+  return decideUnplaced(refused, attempt, seen, context, () =>
+    endWithout('refused', { detail, atMs: context.nowMs }),
+  );
+}
+
+function decideNoCapacity(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step {
+  return decideUnplaced(record, attempt, seen, context, () => {
+    const last = record.places.at(-1);
+    const cause = last !== undefined && /quota/i.test(last.code) ? 'quota' : 'stock-out';
+    const tried = `${record.placesCount} places tried`;
+    const detail = last === undefined ? tried : `${tried}, the last ${last.zone}: ${last.code}`;
+    return endWithout(cause, {
+      detail: `${detail} ${last?.message ?? ''}`.trim(),
+      atMs: context.nowMs,
+    });
+  });
+}
+
+/** Ends an attempt that got no machine, after taking its claim; a machine that holds it is adopted. */
+function decideUnplaced(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+  end: () => ReturnType<typeof endWithout>,
+): Step {
+  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
+  const holder = seen.claim.holder;
+  if (holder.by === 'machine') return adopt(record, attempt, holder, context);
+  return endSealed(record, seen, context, end);
+}

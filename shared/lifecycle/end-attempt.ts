@@ -1,0 +1,122 @@
+// Ending an attempt, and what follows for the run: a further attempt on its own counter, or the end.
+import type { Context } from '#shared/lifecycle/context.ts';
+import {
+  type Cause,
+  endingOf,
+  type RetryCounter,
+  retryCounter,
+} from '#shared/lifecycle/failures.ts';
+import {
+  ABANDONED_MAX,
+  DETAIL_CHARACTERS_MAX,
+  pauseMs,
+  RETRY_PAUSE_MS,
+} from '#shared/lifecycle/limits.ts';
+import type { Step as MachineStep, Marker } from '#shared/lifecycle/marker.ts';
+import type { Effect, Step } from '#shared/lifecycle/observation.ts';
+import {
+  type Attempt,
+  type AttemptEnd,
+  type MachineFacts,
+  type RunRecord,
+  withAttempt,
+  withState,
+} from '#shared/lifecycle/record.ts';
+import { ATTEMPTS_MAX } from '#shared/plan/limits.ts';
+
+/** The end that the machine's own terminal marker gives, a cancel that was ordered considered. */
+export function endByMarker(record: RunRecord, marker: Marker, nowMs: number): AttemptEnd {
+  const succeeded = marker.status === 'SUCCEEDED';
+  const cause: Cause =
+    record.cancel !== null && !succeeded ? 'cancelled' : (marker.cause ?? unnamedCause(marker));
+  return {
+    ...endingOf(succeeded ? 'exit' : cause, succeeded),
+    step: marker.step,
+    exitCode: marker.exitCode,
+    detail: marker.detail.slice(-DETAIL_CHARACTERS_MAX),
+    atMs: nowMs,
+  };
+}
+
+/** A marker of another version may lack the cause: an exit code means that the container ended. */
+function unnamedCause(marker: Marker): Cause {
+  return marker.exitCode === null ? 'step-failed' : 'exit';
+}
+
+/** An end that the machine did not report itself. */
+export function endWithout(
+  cause: Cause,
+  fields: { step?: MachineStep | null; detail: string; atMs: number },
+): AttemptEnd {
+  return {
+    ...endingOf(cause),
+    step: fields.step ?? null,
+    exitCode: null,
+    detail: fields.detail.slice(-DETAIL_CHARACTERS_MAX),
+    atMs: fields.atMs,
+  };
+}
+
+export function factsOf(marker: Marker | null): MachineFacts | null {
+  if (marker === null || marker.status === 'PROVISIONING') return null;
+  return {
+    bootEpoch: marker.bootEpoch,
+    pullEndEpoch: marker.pullEndEpoch,
+    execStartEpoch: marker.execStartEpoch,
+    endEpoch: marker.endEpoch,
+    imageDigest: marker.imageDigest,
+    peakMemoryBytes: marker.peakMemoryBytes,
+    logTail: marker.execStartEpoch === null ? null : marker.detail,
+    outputs: marker.outputs,
+  };
+}
+
+/** The write that ends the current attempt; `counter` overrides the one that the cause uses. */
+export function endAttempt(
+  record: RunRecord,
+  end: AttemptEnd,
+  marker: Marker | null,
+  context: Context,
+  counter: RetryCounter | null = retryCounter(end),
+): Step {
+  const attempt = record.attempts.at(-1);
+  if (attempt === undefined) throw new Error(`run ${record.runId} has no attempt to end`);
+  const ended = withAttempt(record, { end, facts: factsOf(marker) ?? attempt.facts });
+  const deletes = deleteMachines(attempt);
+  if (counter !== null && mayRetry(record, counter)) {
+    const n = record.used[counter];
+    const dueMs = context.nowMs + pauseMs(RETRY_PAUSE_MS, n, context.fraction);
+    const used = { ...record.used, [counter]: n + 1 };
+    const waiting = withState({ ...ended, used, dueMs }, 'WAITING', context.nowMs);
+    return { kind: 'write', record: waiting, effects: deletes };
+  }
+  return endRun(ended, end, context, deletes);
+}
+
+/** The write that ends the run. */
+export function endRun(
+  record: RunRecord,
+  end: AttemptEnd,
+  context: Pick<Context, 'nowMs'>,
+  effects: readonly Effect[] = [],
+): Step {
+  const ended = withState({ ...record, end, dueMs: null }, end.status, context.nowMs);
+  return { kind: 'write', record: ended, effects };
+}
+
+function mayRetry(record: RunRecord, counter: RetryCounter): boolean {
+  if (record.cancel !== null || record.attempts.length >= ATTEMPTS_MAX) return false;
+  const allowed = counter === 'abandoned' ? ABANDONED_MAX : record.terms.retry[counter];
+  return record.used[counter] < allowed;
+}
+
+/** A delete in the zone of each open intent: whatever of this attempt is or appears there must go. */
+export function deleteMachines(attempt: Attempt): Effect[] {
+  const zones = new Set(attempt.intents.map((intent) => intent.candidate.zone));
+  if (attempt.claim?.by === 'machine') zones.add(attempt.claim.zone);
+  return [...zones].map((zone) => ({
+    kind: 'delete-machine',
+    instance: attempt.instance,
+    zone,
+  }));
+}

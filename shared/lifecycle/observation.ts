@@ -1,0 +1,132 @@
+// What a pass over a run has read so far, and what it may do next. `decide` asks for what it lacks, one
+// step at a time, so that the order of reading (machine first, marker last) is decided in one place.
+
+import type { MachineEnding } from '#shared/lifecycle/failures.ts';
+import type { Marker } from '#shared/lifecycle/marker.ts';
+import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+
+export type MachineFact =
+  | {
+      readonly kind: 'there';
+      readonly id: string;
+      readonly status: string;
+      /** Deployment, attempt and nonce are this attempt's. */
+      readonly ours: boolean;
+      /** Last entry into RUNNING; null when the platform did not say. */
+      readonly startedMs: number | null;
+    }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unknown' };
+
+export interface PlatformError {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+export type OperationFact =
+  | { readonly kind: 'pending' }
+  | { readonly kind: 'succeeded'; readonly instanceId: string | null }
+  | { readonly kind: 'failed'; readonly error: PlatformError }
+  | { readonly kind: 'unknown' };
+
+export type InsertFact =
+  | {
+      readonly kind: 'accepted';
+      readonly operation: string;
+      readonly instanceId: string | null;
+    }
+  /** `definite` only for the first call of the intent by the delivery that wrote it. */
+  | { readonly kind: 'refused'; readonly definite: boolean; readonly error: PlatformError }
+  | { readonly kind: 'conflict' }
+  | { readonly kind: 'rate-limited' | 'unknown'; readonly error: PlatformError };
+
+export type ClaimFact =
+  | { readonly kind: 'free' }
+  | { readonly kind: 'held'; readonly holder: ClaimHolder };
+
+/** The live marker object: `marker` is null when there is none, or none of this attempt. */
+export interface MarkerFact {
+  readonly marker: Marker | null;
+  /** '0' when there is no object. */
+  readonly generation: string;
+}
+
+/** Everything read in this pass about the run. Null or absent: not read yet. */
+export interface Observation {
+  readonly marker: MarkerFact | null;
+  readonly claim: ClaimFact | null;
+  /** By `machineKey(instance, zone)`. */
+  readonly machines: Readonly<Record<string, MachineFact>>;
+  /** By attempt and intent, `1/2`. */
+  readonly operations: Readonly<Record<string, OperationFact>>;
+  readonly inserts: Readonly<Record<string, InsertFact>>;
+  /** By instance id. */
+  readonly endings: Readonly<Record<string, MachineEnding | 'unknown'>>;
+  readonly disks: Readonly<Record<string, 'gone' | 'there' | 'unknown'>>;
+  /** The marker was sealed by the control plane, in this pass or before. */
+  readonly sealed: boolean;
+  /** The result and its index entry are written. */
+  readonly finished: boolean;
+  /** The look for due work was published in this pass. */
+  readonly looked: boolean;
+  /** Machines whose delete was sent in this pass, by machine key. */
+  readonly deleted: readonly string[];
+  /** Repeats of the current intent's insert, and looks at its operation, in this pass. */
+  readonly tries: number;
+}
+
+export const NOTHING_SEEN: Observation = {
+  marker: null,
+  claim: null,
+  machines: {},
+  operations: {},
+  inserts: {},
+  endings: {},
+  disks: {},
+  sealed: false,
+  finished: false,
+  looked: false,
+  deleted: [],
+  tries: 0,
+};
+
+export const machineKey = (instance: string, zone: string) => `${instance}@${zone}`;
+export const intentKey = (attempt: number, intent: number) => `${attempt}/${intent}`;
+
+export interface MachineName {
+  readonly instance: string;
+  readonly zone: string;
+}
+
+/** What follows a successful write, in this order. Each may be lost; a later pass does it again. */
+export type Effect =
+  | ({ readonly kind: 'delete-machine' } & MachineName)
+  | { readonly kind: 'publish-look' }
+  | { readonly kind: 'provisioning-marker' };
+
+/** The one next thing to do in a pass. */
+export type Step =
+  | { readonly kind: 'rest' }
+  | { readonly kind: 'read-marker' | 'read-claim' | 'take-claim' | 'seal-marker' }
+  | ({ readonly kind: 'read-machine' } & MachineName)
+  | {
+      readonly kind: 'read-operation';
+      readonly key: string;
+      readonly zone: string;
+      readonly operation: string;
+    }
+  | { readonly kind: 'read-ending'; readonly zone: string; readonly instanceId: string }
+  | ({ readonly kind: 'delete-machine' } & MachineName)
+  | { readonly kind: 'delete-disk'; readonly zone: string; readonly disk: string }
+  | { readonly kind: 'insert'; readonly intent: number }
+  /** Submit alone: pause, then forget what is said to be read again. */
+  | {
+      readonly kind: 'pause';
+      readonly milliseconds: number;
+      readonly again: 'insert' | 'operation';
+    }
+  | { readonly kind: 'publish-look' }
+  | { readonly kind: 'finish' }
+  | { readonly kind: 'forget' }
+  | { readonly kind: 'write'; readonly record: RunRecord; readonly effects: readonly Effect[] };

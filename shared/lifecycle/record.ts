@@ -1,0 +1,171 @@
+// The record: the only mutable state of a run, changed by compare-and-swap alone. Plain JSON, bounded
+// in size. What is not in here does not count.
+
+import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
+import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
+import type { RunState } from '#shared/lifecycle/transitions.ts';
+import type { Candidate, RetryPolicy, Runtime } from '#shared/plan/model.ts';
+
+export const RECORD_SCHEMA = 1;
+export const HISTORY_MAX = 200;
+export const PLACES_MAX = 100;
+
+/** What the request fixed and every function needs, so that only submit reads the request. */
+export interface Terms {
+  readonly retry: RetryPolicy;
+  readonly ttlSeconds: number;
+  readonly waitForCapacitySeconds: number;
+  readonly keepOnFailureSeconds: number;
+  readonly budgetUsd: number | null;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A place that did not give a machine, with the platform's reason. */
+export interface Place {
+  readonly attempt: number;
+  readonly zone: string;
+  readonly machineType: string;
+  readonly provisioningModel: string;
+  readonly code: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+/** One ordered creation: written before the call, removed when it was refused. */
+export interface Intent {
+  readonly number: number;
+  readonly candidate: Candidate;
+  readonly createdSeconds: number;
+  readonly deadlineSeconds: number;
+  readonly requestId: string;
+  readonly status: 'ordered' | 'accepted' | 'abandoned';
+  readonly operation: string | null;
+  readonly instanceId: string | null;
+}
+
+/** Who holds an attempt's claim, as read back from the claim object. */
+export type ClaimHolder =
+  | { readonly by: 'control' }
+  | {
+      readonly by: 'machine';
+      readonly instanceId: string;
+      readonly zone: string;
+      readonly bootId: string;
+    };
+
+/** Why an attempt's machines are to be deleted before the attempt has ended. */
+export interface StopOrder {
+  readonly reason:
+    | 'cancelled'
+    | 'deadline'
+    | 'boot' // no claim within the boot allowance
+    | 'stopped' // found stopped: its TTL is cleared, only its disk bills
+    | 'ending' // its own marker says interrupted or preempted
+    | 'refused' // the platform's permanent no
+    | 'no-capacity'
+    | 'abandoned'; // the outcome of its creation could not be learnt
+  readonly cause: Cause | null;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+/** What the machine told of itself in its marker; epochs in seconds, null where unknown. */
+export interface MachineFacts {
+  readonly bootEpoch: number | null;
+  readonly pullEndEpoch: number | null;
+  readonly execStartEpoch: number | null;
+  readonly endEpoch: number | null;
+  readonly imageDigest: string | null;
+  readonly peakMemoryBytes: number | null;
+  readonly logTail: string | null;
+  readonly outputs: readonly OutputObject[];
+}
+
+export interface AttemptEnd extends Ending {
+  readonly step: Step | null;
+  readonly exitCode: number | null;
+  readonly detail: string;
+  readonly atMs: number;
+}
+
+export interface Attempt {
+  readonly number: number;
+  readonly nonce: string;
+  readonly instance: string;
+  readonly startedMs: number;
+  /** Index of the next candidate of the walk, and when the first walk began. */
+  readonly cursor: number;
+  /** Open intents only; `intentCount` is the number of the last one ever written. */
+  readonly intents: readonly Intent[];
+  readonly intentCount: number;
+  readonly claim: ClaimHolder | null;
+  readonly runningMs: number | null;
+  readonly order: StopOrder | null;
+  readonly facts: MachineFacts | null;
+  readonly end: AttemptEnd | null;
+}
+
+export interface RunRecord {
+  readonly schema: typeof RECORD_SCHEMA;
+  readonly runId: string;
+  readonly runtime: Runtime;
+  readonly state: RunState;
+  /** Names the write, so that a 412 after a lost reply is told from a lost race. */
+  readonly writer: string;
+  readonly acceptedMs: number;
+  readonly changedMs: number;
+  /** When submit has something to do; null: the machine's turn, or ended. */
+  readonly dueMs: number | null;
+  readonly terms: Terms;
+  readonly used: Readonly<Record<RetryCounter, number>>;
+  readonly attempts: readonly Attempt[];
+  readonly places: readonly Place[];
+  readonly placesCount: number;
+  readonly cancel: { readonly reason: string; readonly atMs: number } | null;
+  readonly end: AttemptEnd | null;
+  readonly history: readonly {
+    readonly state: RunState;
+    readonly attempt: number;
+    readonly atMs: number;
+  }[];
+}
+
+export type RecordReading =
+  | { readonly kind: 'record'; readonly record: RunRecord }
+  /** Written by another version: never rewritten, the delivery is repeated. */
+  | { readonly kind: 'foreign'; readonly reason: string };
+
+/** Reads a stored record; only the schema number is judged, the rest we wrote ourselves. */
+export function readRecord(bytes: Uint8Array): RecordReading {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    return { kind: 'foreign', reason: `the record is not JSON: ${String(error)}` };
+  }
+  const record = value as RunRecord | null;
+  if (record === null || typeof record !== 'object' || record.schema !== RECORD_SCHEMA) {
+    const found = JSON.stringify((value as { schema?: unknown } | null)?.schema ?? null);
+    return { kind: 'foreign', reason: `record schema is ${found}, this version reads 1` };
+  }
+  return { kind: 'record', record };
+}
+
+export function currentAttempt(record: RunRecord): Attempt | null {
+  return record.attempts.at(-1) ?? null;
+}
+
+/** The record with its last attempt changed. */
+export function withAttempt(record: RunRecord, change: Partial<Attempt>): RunRecord {
+  const last = currentAttempt(record);
+  if (last === null) throw new Error(`run ${record.runId} has no attempt to change`);
+  return { ...record, attempts: [...record.attempts.slice(0, -1), { ...last, ...change }] };
+}
+
+/** The record in another state, with its history; the caller checks that it goes forward. */
+export function withState(record: RunRecord, state: RunState, nowMs: number): RunRecord {
+  if (record.state === state) return record;
+  const entry = { state, attempt: record.attempts.length, atMs: nowMs };
+  return { ...record, state, history: [...record.history, entry].slice(-HISTORY_MAX) };
+}

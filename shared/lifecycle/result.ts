@@ -1,0 +1,209 @@
+// The result of a run (contract §3): a pure function of its ended record, so that whoever comes first
+// can write it and everybody writes the same bytes. Unknown is null, never 0.
+
+import type { OutputObject } from '#shared/lifecycle/marker.ts';
+import type { Attempt, AttemptEnd, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
+import { machineUsd } from '#shared/plan/cost.ts';
+import type { Fault } from '#shared/plan/model.ts';
+
+/** What a machine may still cost after the decision: the time its delete takes. */
+export const DELETE_ALLOWANCE_SECONDS = 60;
+
+export interface AttemptResult {
+  readonly attempt: number;
+  readonly instance: string;
+  readonly region: string | null;
+  readonly zone: string | null;
+  readonly machineType: string | null;
+  readonly provisioningModel: string | null;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly status: string | null;
+  readonly cause: string | null;
+  readonly costUsd: number | null;
+}
+
+export interface RunResult {
+  readonly schema: 1;
+  readonly runId: string;
+  readonly status: string;
+  readonly cause: string;
+  readonly step: string | null;
+  readonly exitCode: number | null;
+  readonly detail: string;
+  readonly runtime: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly imageDigest: string | null;
+  readonly peakMemoryBytes: number | null;
+  readonly attempts: readonly AttemptResult[];
+  readonly places: readonly Place[];
+  readonly placesCount: number;
+  readonly phases: Readonly<
+    Record<
+      'acceptedAt' | 'placedAt' | 'bootedAt' | 'pulledAt' | 'startedAt' | 'endedAt',
+      string | null
+    >
+  >;
+  readonly seconds: Readonly<
+    Record<'queue' | 'provision' | 'pull' | 'execute' | 'total', number | null>
+  >;
+  readonly costUsd: number | null;
+  readonly log: { readonly tail: string | null; readonly query: string | null };
+  readonly outputs: readonly OutputObject[];
+  readonly tasks: {
+    readonly count: number;
+    readonly succeeded: number;
+    readonly failed: readonly {
+      readonly index: number;
+      readonly status: string;
+      readonly cause: string;
+      readonly exitCode: number | null;
+    }[];
+  };
+}
+
+/** A request that never became a run: the result's shape with the faults and no attempts. */
+export interface Rejection {
+  readonly schema: 1;
+  readonly runId: string | null;
+  readonly status: 'REJECTED';
+  readonly cause: 'invalid' | 'conflict' | 'budget' | 'not-allowed';
+  readonly detail: string;
+  readonly errors: readonly Fault[];
+  readonly attempts: readonly never[];
+  readonly rejectedAt: string;
+}
+
+export function buildResult(
+  record: RunRecord,
+  settings: { readonly project: string; readonly fullLog: 'logging' | 'none' },
+): RunResult {
+  const end = record.end;
+  if (end === null) throw new Error(`run ${record.runId} has not ended`);
+  const last = record.attempts.at(-1);
+  const facts = last?.facts ?? null;
+  const attempts = record.attempts.map((attempt) => attemptResult(attempt));
+  const succeeded = end.status === 'SUCCEEDED';
+  const failure = { index: 0, status: end.status, cause: end.cause, exitCode: end.exitCode };
+  return {
+    schema: 1,
+    runId: record.runId,
+    status: end.status,
+    cause: end.cause,
+    step: end.step,
+    exitCode: end.exitCode,
+    detail: end.detail,
+    runtime: record.runtime,
+    labels: record.terms.labels,
+    annotations: record.terms.annotations,
+    imageDigest: facts?.imageDigest ?? null,
+    peakMemoryBytes: facts?.peakMemoryBytes ?? null,
+    attempts,
+    places: record.places,
+    placesCount: record.placesCount,
+    phases: phasesOf(record, end),
+    seconds: secondsOf(record, end),
+    costUsd: sum(attempts.map((attempt) => attempt.costUsd)),
+    log: { tail: facts?.logTail ?? null, query: logQuery(record.runId, settings) },
+    outputs: facts?.outputs ?? [],
+    tasks: { count: 1, succeeded: succeeded ? 1 : 0, failed: succeeded ? [] : [failure] },
+  };
+}
+
+/** The intent whose machine worked: the holder's, else the last one that was accepted. */
+export function workingIntent(attempt: Attempt): Intent | null {
+  const holder = attempt.claim?.by === 'machine' ? attempt.claim.instanceId : null;
+  return (
+    attempt.intents.find((intent) => holder !== null && intent.instanceId === holder) ??
+    attempt.intents.findLast((intent) => intent.status === 'accepted') ??
+    null
+  );
+}
+
+function attemptResult(attempt: Attempt): AttemptResult {
+  const intent = workingIntent(attempt);
+  const candidate = intent?.candidate ?? null;
+  return {
+    attempt: attempt.number,
+    instance: attempt.instance,
+    region: candidate?.region ?? null,
+    zone: candidate?.zone ?? null,
+    machineType: candidate?.machineType ?? null,
+    provisioningModel: candidate?.provisioningModel ?? null,
+    startedAt: rfc3339(attempt.startedMs) ?? '',
+    endedAt: rfc3339(attempt.end?.atMs ?? null),
+    status: attempt.end?.status ?? null,
+    cause: attempt.end?.cause ?? null,
+    costUsd: costOf(attempt, intent),
+  };
+}
+
+/** From the order of the machine to the decision that ended it, plus what its delete takes. */
+function costOf(attempt: Attempt, intent: Intent | null): number | null {
+  if (intent === null) return 0;
+  if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
+  const seconds = attempt.end.atMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
+  return machineUsd(intent.candidate.usdPerHour, seconds);
+}
+
+function sum(values: readonly (number | null)[]): number | null {
+  let total = 0;
+  for (const value of values) {
+    if (value === null) return null;
+    total += value;
+  }
+  return Math.round(total * 1e6) / 1e6;
+}
+
+function phasesOf(record: RunRecord, end: AttemptEnd): RunResult['phases'] {
+  const last = record.attempts.at(-1);
+  const facts = last?.facts ?? null;
+  return {
+    acceptedAt: rfc3339(record.acceptedMs),
+    placedAt: rfc3339(placedMs(record)),
+    bootedAt: fromEpoch(facts?.bootEpoch ?? null),
+    pulledAt: fromEpoch(facts?.pullEndEpoch ?? null),
+    startedAt: fromEpoch(facts?.execStartEpoch ?? null),
+    endedAt: rfc3339(end.atMs),
+  };
+}
+
+function placedMs(record: RunRecord): number | null {
+  const entry = record.history.find(
+    (step) => step.state === 'PROVISIONING' && step.attempt === record.attempts.length,
+  );
+  return entry?.atMs ?? null;
+}
+
+/** Whole phases in seconds; clocks of two machines are compared, so none is below zero. */
+function secondsOf(record: RunRecord, end: AttemptEnd): RunResult['seconds'] {
+  const facts = record.attempts.at(-1)?.facts ?? null;
+  const boot = facts?.bootEpoch ?? null;
+  const start = facts?.execStartEpoch ?? null;
+  const first = record.attempts[0];
+  return {
+    queue: first === undefined ? null : between(record.acceptedMs / 1000, first.startedMs / 1000),
+    provision: between((record.attempts.at(-1)?.startedMs ?? Number.NaN) / 1000, boot),
+    pull: between(boot, facts?.pullEndEpoch ?? null),
+    execute: between(start, facts?.endEpoch ?? null),
+    total: between(record.acceptedMs / 1000, end.atMs / 1000),
+  };
+}
+
+function between(from: number | null, to: number | null): number | null {
+  if (from === null || to === null || Number.isNaN(from)) return null;
+  return Math.max(0, Math.round((to - from) * 10) / 10);
+}
+
+function logQuery(
+  runId: string,
+  settings: { readonly project: string; readonly fullLog: 'logging' | 'none' },
+): string | null {
+  if (settings.fullLog === 'none') return null;
+  const log = `projects/${settings.project}/logs/mayfly-container`;
+  return `logName="${log}" AND labels.run_id="${runId}"`;
+}
+
+const rfc3339 = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
+const fromEpoch = (seconds: number | null) => rfc3339(seconds === null ? null : seconds * 1000);

@@ -1,0 +1,78 @@
+// What to do with one machine that carries our label: the pure half of the sweep. A delete needs an
+// order in the record, or one of two exceptions: past its own deadline label, or without any record.
+import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import type { RunRecord } from '#shared/lifecycle/record.ts';
+
+export interface SweptMachine {
+  readonly name: string;
+  readonly id: string;
+  readonly zone: string;
+  readonly status: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly createdMs: number | null;
+}
+
+export type Owner =
+  | { readonly kind: 'record'; readonly record: RunRecord }
+  | { readonly kind: 'none' }
+  | { readonly kind: 'unknown' };
+
+export type Verdict =
+  | { readonly kind: 'kept'; readonly why: 'live' | 'young' }
+  | {
+      readonly kind: 'doomed';
+      readonly why: 'past-deadline' | 'attempt-ended' | 'stop-ordered' | 'not-the-holder';
+    }
+  /** Older than two periods and no record: at most a named number of these a pass. */
+  | { readonly kind: 'stray' }
+  | { readonly kind: 'unknown'; readonly why: string }
+  /** Another deployment's, or nobody's: never touched. */
+  | { readonly kind: 'foreign' };
+
+/** The `deadline` label in epoch milliseconds; null when it is missing or not a number. */
+export function labelDeadlineMs(labels: Readonly<Record<string, string>>): number | null {
+  const text = labels.deadline ?? '';
+  return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
+}
+
+export function judgeMachine(
+  machine: SweptMachine,
+  owner: Owner,
+  deployment: string,
+  strayAfterMs: number,
+  nowMs: number,
+): Verdict {
+  const { labels } = machine;
+  if (labels['managed-by'] !== 'mayfly' || labels.deployment !== deployment) {
+    return { kind: 'foreign' };
+  }
+  const deadlineMs = labelDeadlineMs(labels);
+  if (deadlineMs !== null && nowMs > deadlineMs + SLACK_MS) {
+    return { kind: 'doomed', why: 'past-deadline' };
+  }
+  if (owner.kind === 'unknown') return { kind: 'unknown', why: 'its record could not be read' };
+  if (owner.kind === 'record') return judgeByRecord(machine, owner.record);
+  const bornMs = machine.createdMs ?? labelCreatedMs(labels);
+  if (bornMs === null) return { kind: 'unknown', why: 'no record, and its age is not known' };
+  return nowMs - bornMs > strayAfterMs ? { kind: 'stray' } : { kind: 'kept', why: 'young' };
+}
+
+function judgeByRecord(machine: SweptMachine, record: RunRecord): Verdict {
+  const attempt = record.attempts.find((one) => one.instance === machine.name);
+  if (attempt === undefined) {
+    return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };
+  }
+  if (attempt.end !== null) return { kind: 'doomed', why: 'attempt-ended' };
+  if (attempt.order !== null) return { kind: 'doomed', why: 'stop-ordered' };
+  const { claim } = attempt;
+  if (claim?.by === 'control') return { kind: 'doomed', why: 'not-the-holder' };
+  if (claim?.by === 'machine' && claim.instanceId !== machine.id) {
+    return { kind: 'doomed', why: 'not-the-holder' };
+  }
+  return { kind: 'kept', why: 'live' };
+}
+
+function labelCreatedMs(labels: Readonly<Record<string, string>>): number | null {
+  const text = labels.created ?? '';
+  return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
+}

@@ -1,0 +1,81 @@
+// The closed list of a run's states and of the steps between them. A record is ordered by
+// (attempt, intent, state) and never goes back in that order.
+import type { RunRecord } from '#shared/lifecycle/record.ts';
+
+export const FINAL_STATES = [
+  'SUCCEEDED',
+  'FAILED',
+  'TIMED_OUT',
+  'PREEMPTED',
+  'CANCELLED',
+  'LOST',
+  'NO_CAPACITY',
+] as const;
+export type FinalState = (typeof FINAL_STATES)[number];
+
+export const LIVE_STATES = [
+  'ACCEPTED',
+  'PLACING',
+  'WAITING',
+  'PROVISIONING',
+  'RUNNING',
+  'STOPPING',
+] as const;
+export type RunState = (typeof LIVE_STATES)[number] | FinalState;
+
+/** From each state to those that may follow it directly; anything else is a programming error. */
+export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
+  ACCEPTED: ['PLACING', 'STOPPING', ...FINAL_STATES],
+  PLACING: ['WAITING', 'PROVISIONING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
+  WAITING: ['PLACING', 'PROVISIONING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
+  PROVISIONING: ['PLACING', 'WAITING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
+  RUNNING: ['WAITING', 'STOPPING', ...FINAL_STATES],
+  STOPPING: ['WAITING', ...FINAL_STATES],
+  SUCCEEDED: [],
+  FAILED: [],
+  TIMED_OUT: [],
+  PREEMPTED: [],
+  CANCELLED: [],
+  LOST: [],
+  NO_CAPACITY: [],
+};
+
+export function isFinal(state: RunState): state is FinalState {
+  return (FINAL_STATES as readonly RunState[]).includes(state);
+}
+
+const PROGRESS: Readonly<Record<RunState, number>> = {
+  ACCEPTED: 0,
+  PLACING: 1,
+  WAITING: 1,
+  PROVISIONING: 2,
+  RUNNING: 3,
+  STOPPING: 4,
+  SUCCEEDED: 5,
+  FAILED: 5,
+  TIMED_OUT: 5,
+  PREEMPTED: 5,
+  CANCELLED: 5,
+  LOST: 5,
+  NO_CAPACITY: 5,
+};
+
+/** True when `next` may replace `previous`: a listed step, and not back in (attempt, intent, state). */
+export function isForward(previous: RunRecord, next: RunRecord): boolean {
+  if (isFinal(previous.state)) return false;
+  if (next.state !== previous.state && !TRANSITIONS[previous.state].includes(next.state)) {
+    return false;
+  }
+  if (next.attempts.length !== previous.attempts.length) {
+    return next.attempts.length === previous.attempts.length + 1;
+  }
+  const before = previous.attempts.at(-1);
+  const after = next.attempts.at(-1);
+  if (before === undefined || after === undefined) return true;
+  if (before.end !== null && after.end === null) return false;
+  if (before.claim !== null && after.claim === null) return false;
+  if (after.intentCount !== before.intentCount) return after.intentCount > before.intentCount;
+  // Waiting for capacity or for the next attempt is a pause of placement, not a step back.
+  if (next.state === 'WAITING' || next.state === 'PLACING') return true;
+  return PROGRESS[next.state] >= PROGRESS[previous.state];
+}

@@ -1,0 +1,298 @@
+// The driver: one pass over one run. It does the steps that `decide` asks for, one by one, until there
+// is nothing left to do now. Every function uses it; only submit brings a creator.
+import { CloudError } from '#shared/cloud/errors.ts';
+import type { Context } from '#shared/lifecycle/context.ts';
+import { decide } from '#shared/lifecycle/decide.ts';
+import { STEPS_MAX } from '#shared/lifecycle/limits.ts';
+import {
+  type ClaimFact,
+  intentKey,
+  machineKey,
+  NOTHING_SEEN,
+  type Observation,
+  type Step,
+} from '#shared/lifecycle/observation.ts';
+import { type Attempt, currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
+import {
+  type Creation,
+  deleteMachine,
+  finish,
+  forget,
+  insertMachine,
+  perform,
+  publishLook,
+} from '#shared/runs/act.ts';
+import { readClaim, sealMarker, takeClaim } from '#shared/runs/claim.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import {
+  readEnding,
+  readMachineFact,
+  readMarkerFact,
+  readOperationFact,
+} from '#shared/runs/observe.ts';
+import { type LoadedRecord, loadRecord, swapRecord } from '#shared/runs/record-store.ts';
+
+const SWAPS_MAX = 5;
+const SWAP_PAUSE_MS = 1_000;
+
+export interface PassOptions {
+  readonly depth: Context['depth'];
+  /** What the caller has read already. */
+  readonly seen?: Partial<Observation>;
+  /** Submit alone. */
+  readonly creator?: Creation & { readonly untilMs: number };
+  /** A step that the caller decides from the live record, before all others; null: none needed. */
+  readonly first?: (record: RunRecord, context: Context) => Step | null;
+}
+
+/** Takes a run as far as it goes now. Throws a CloudError when the bucket cannot be asked. */
+export async function advance(
+  deps: RunDeps,
+  loaded: LoadedRecord,
+  options: PassOptions,
+): Promise<RunRecord> {
+  const pass = new Pass(deps, loaded, options);
+  return await pass.run();
+}
+
+class Pass {
+  readonly #deps: RunDeps;
+  readonly #options: PassOptions;
+  #loaded: LoadedRecord;
+  #seen: Observation;
+  /** The intent that this pass wrote and has not called yet. */
+  #ownIntent: string | null = null;
+  #swapsLost = 0;
+  #firstDone = false;
+
+  constructor(deps: RunDeps, loaded: LoadedRecord, options: PassOptions) {
+    this.#deps = deps;
+    this.#loaded = loaded;
+    this.#options = options;
+    this.#seen = { ...NOTHING_SEEN, ...options.seen };
+  }
+
+  async run(): Promise<RunRecord> {
+    for (let count = 0; count < STEPS_MAX; count++) {
+      const step = this.#decide();
+      if (step.kind === 'rest' || (await this.#do(step)) === 'stop') return this.#loaded.record;
+    }
+    throw new Error(`run ${this.#loaded.record.runId}: no rest after ${STEPS_MAX} steps`);
+  }
+
+  #decide(): Step {
+    const context = this.#context();
+    const first = this.#firstDone ? null : this.#options.first?.(this.#loaded.record, context);
+    this.#firstDone = true;
+    return first ?? decide(this.#loaded.record, this.#seen, context);
+  }
+
+  #context(): Context {
+    const { creator, depth } = this.#options;
+    const { clock, entropy, settings } = this.#deps;
+    return {
+      nowMs: clock.nowMs(),
+      deployment: settings.plan.deployment,
+      depth,
+      fraction: entropy.fraction(),
+      creator:
+        creator === undefined
+          ? null
+          : {
+              plan: creator.plan,
+              nonce: entropy.nonce(),
+              ownIntent: this.#ownIntent,
+              untilMs: creator.untilMs,
+            },
+    };
+  }
+
+  async #do(step: Exclude<Step, { kind: 'rest' }>): Promise<'go on' | 'stop'> {
+    switch (step.kind) {
+      case 'write':
+        return await this.#write(step.record, step.effects);
+      case 'insert':
+        await this.#insert(step.intent);
+        return 'go on';
+      case 'pause':
+        await this.#pause(step);
+        return 'go on';
+      case 'finish':
+        await finish(this.#deps, this.#loaded.record);
+        this.#see({ finished: true });
+        return 'go on';
+      case 'forget':
+        await forget(this.#deps, this.#loaded.record);
+        return 'stop';
+      case 'publish-look':
+        await publishLook(this.#deps, this.#loaded.record);
+        this.#see({ looked: true });
+        return 'go on';
+      default:
+        await this.#read(step);
+        return 'go on';
+    }
+  }
+
+  #see(change: Partial<Observation>): void {
+    this.#seen = { ...this.#seen, ...change };
+  }
+
+  #attempt(): Attempt {
+    const attempt = currentAttempt(this.#loaded.record);
+    if (attempt === null) throw new Error(`run ${this.#loaded.record.runId} has no attempt`);
+    return attempt;
+  }
+
+  /** R1: the record first; only when it stands are the effects done. */
+  async #write(
+    next: RunRecord,
+    effects: (Step & { kind: 'write' })['effects'],
+  ): Promise<'go on' | 'stop'> {
+    const { clock, entropy, store } = this.#deps;
+    const before = this.#loaded.record;
+    const stamped = { ...next, writer: entropy.nonce(), changedMs: clock.nowMs() };
+    const reply = await swapRecord(store, this.#loaded, stamped);
+    if (reply.kind === 'lost') return await this.#reload(next);
+    this.#loaded = reply.loaded;
+    this.#afterWrite(before, next);
+    for (const effect of effects) {
+      await perform(this.#deps, reply.loaded.record, effect);
+      if (effect.kind === 'delete-machine') {
+        const key = machineKey(effect.instance, effect.zone);
+        this.#see({ deleted: [...this.#seen.deleted, key] });
+      } else if (effect.kind === 'publish-look') {
+        this.#see({ looked: true });
+      }
+    }
+    return 'go on';
+  }
+
+  /** What was read about an earlier attempt, or of a claim that may be taken since, is forgotten. */
+  #afterWrite(before: RunRecord, next: RunRecord): void {
+    const attempt = currentAttempt(next);
+    const intents = currentAttempt(before)?.intentCount ?? 0;
+    if (next.attempts.length !== before.attempts.length) {
+      this.#see({ claim: null, marker: null, sealed: false, tries: 0 });
+    } else if (this.#seen.claim?.kind === 'free') {
+      this.#see({ claim: null });
+    }
+    const fresh =
+      next.attempts.length !== before.attempts.length || attempt?.intentCount !== intents;
+    if (attempt !== null && attempt.intents.length > 0 && fresh) {
+      this.#ownIntent = intentKey(attempt.number, attempt.intentCount);
+      this.#see({ tries: 0, machines: {} });
+    }
+  }
+
+  async #reload(wanted: RunRecord): Promise<'go on' | 'stop'> {
+    const { record } = this.#loaded;
+    // Another writer was quicker to note that it runs, or noted more than that.
+    if (wanted.state === 'RUNNING' && record.state === 'PROVISIONING') return 'stop';
+    this.#swapsLost += 1;
+    if (this.#swapsLost > SWAPS_MAX) {
+      throw new CloudError({
+        code: 'unavailable',
+        method: 'storage.objects.insert',
+        status: 412,
+        reason: 'swap-lost',
+        message: `run ${record.runId}: ${SWAPS_MAX} writes of its record were overtaken by others`,
+      });
+    }
+    const { clock, entropy, store } = this.#deps;
+    await clock.sleep(Math.round(SWAP_PAUSE_MS * (1 + entropy.fraction())));
+    const live = await loadRecord(store, record.runId);
+    if (live === null) throw new Error(`run ${record.runId}: its record vanished`);
+    this.#loaded = live;
+    this.#ownIntent = null;
+    this.#firstDone = false;
+    this.#seen = { ...NOTHING_SEEN, ...this.#options.seen };
+    return 'go on';
+  }
+
+  async #insert(number: number): Promise<void> {
+    const { creator } = this.#options;
+    const attempt = this.#attempt();
+    const intent = attempt.intents.find((one) => one.number === number);
+    if (creator === undefined || intent === undefined) {
+      throw new Error(`run ${this.#loaded.record.runId}: only submit creates, and only intents`);
+    }
+    const key = intentKey(attempt.number, number);
+    const first = this.#ownIntent === key;
+    this.#ownIntent = null;
+    const target = { record: this.#loaded.record, attempt, intent };
+    const fact = await insertMachine(this.#deps, creator, target, first);
+    this.#see({ inserts: { ...this.#seen.inserts, [key]: fact } });
+  }
+
+  async #pause(step: Step & { kind: 'pause' }): Promise<void> {
+    await this.#deps.clock.sleep(step.milliseconds);
+    const attempt = this.#attempt();
+    const key = intentKey(attempt.number, attempt.intentCount);
+    const { [key]: _insert, ...inserts } = this.#seen.inserts;
+    const { [key]: _operation, ...operations } = this.#seen.operations;
+    this.#see(step.again === 'insert' ? { inserts, machines: {} } : { operations });
+    this.#see({ tries: this.#seen.tries + 1 });
+  }
+
+  async #read(
+    step: Exclude<
+      Step,
+      { kind: 'rest' | 'write' | 'insert' | 'pause' | 'finish' | 'forget' | 'publish-look' }
+    >,
+  ): Promise<void> {
+    const deps = this.#deps;
+    const { record } = this.#loaded;
+    switch (step.kind) {
+      case 'read-marker':
+        return this.#see({ marker: await readMarkerFact(deps, this.#attempt()) });
+      case 'read-claim':
+        return this.#seeClaim(await readClaim(deps.store, record.runId, this.#attempt()));
+      case 'take-claim':
+        return this.#seeClaim(await takeClaim(deps.store, record.runId, this.#attempt()));
+      case 'seal-marker':
+        return await this.#seal();
+      case 'read-machine': {
+        const owner = record.attempts.find((attempt) => attempt.instance === step.instance);
+        if (owner === undefined) throw new Error(`${step.instance} is no attempt's machine`);
+        const fact = await readMachineFact(deps, owner, step.zone);
+        const machines = { ...this.#seen.machines, [machineKey(step.instance, step.zone)]: fact };
+        // The marker is read after its machine is known to be gone, never before (R3).
+        return this.#see(fact.kind === 'there' ? { machines } : { machines, marker: null });
+      }
+      case 'read-operation': {
+        const fact = await readOperationFact(deps, step.zone, step.operation);
+        return this.#see({ operations: { ...this.#seen.operations, [step.key]: fact } });
+      }
+      case 'read-ending': {
+        const ending = await readEnding(deps, step.zone, step.instanceId);
+        return this.#see({ endings: { ...this.#seen.endings, [step.instanceId]: ending } });
+      }
+      case 'delete-machine': {
+        await deleteMachine(deps, record.runId, step.instance, step.zone);
+        const key = machineKey(step.instance, step.zone);
+        return this.#see({ deleted: [...this.#seen.deleted, key] });
+      }
+      case 'delete-disk': {
+        const reply = await deps.compute.deleteDisk(step.zone, step.disk);
+        const fact = reply.kind === 'accepted' ? 'there' : reply.kind;
+        return this.#see({ disks: { ...this.#seen.disks, [step.disk]: fact } });
+      }
+    }
+  }
+
+  /** Once a machine is known to hold the claim, it is that machine that is asked after, afresh. */
+  #seeClaim(claim: ClaimFact): void {
+    const news = claim.kind === 'held' && claim.holder.by === 'machine';
+    this.#see(news ? { claim, machines: {}, marker: null } : { claim });
+  }
+
+  async #seal(): Promise<void> {
+    const { clock, store } = this.#deps;
+    const marker = this.#seen.marker;
+    if (marker === null) throw new Error('a marker is sealed under the generation just read');
+    const { runId } = this.#loaded.record;
+    const reply = await sealMarker(store, runId, this.#attempt(), marker, clock.nowMs());
+    this.#see(reply === 'sealed' ? { sealed: true } : { marker: null });
+  }
+}

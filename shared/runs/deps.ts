@@ -1,0 +1,22 @@
+// What the driver of a run needs from outside: one plain object of narrow interfaces.
+import type { Clock, Entropy } from '#shared/cloud/clock.ts';
+import type { Compute } from '#shared/cloud/compute.ts';
+import type { Settings } from '#shared/cloud/config.ts';
+import type { Log } from '#shared/cloud/log.ts';
+import type { Publisher } from '#shared/cloud/pubsub.ts';
+import type { ObjectStore } from '#shared/cloud/storage.ts';
+
+export interface RunDeps {
+  readonly settings: Settings;
+  readonly store: ObjectStore;
+  readonly compute: Compute;
+  readonly publisher: Publisher;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+  readonly log: Log;
+}
+
+export const topicOf = (
+  deployment: string,
+  name: 'run-requests' | 'run-results' | 'run-events',
+): string => `${deployment}-${name}`;

@@ -1,0 +1,84 @@
+// The reads that `decide` asks for, each turned into a fact. A thing that cannot be read is unknown.
+import type { Machine, MachineReply, Operation } from '#shared/cloud/compute.ts';
+import type { MachineEnding } from '#shared/lifecycle/failures.ts';
+import { readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
+import type { MachineFact, MarkerFact, OperationFact } from '#shared/lifecycle/observation.ts';
+import type { Attempt } from '#shared/lifecycle/record.ts';
+import { markerObject } from '#shared/plan/objects.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+
+/** The live marker of an attempt; one that cannot be read or is not its word counts as none. */
+export async function readMarkerFact(deps: RunDeps, attempt: Attempt): Promise<MarkerFact> {
+  const reply = await deps.store.read(markerObject(attempt.instance));
+  if (reply.kind === 'absent') return { marker: null, generation: '0' };
+  const { generation } = reply;
+  const reading = readMarker(reply.bytes);
+  if (reading.kind === 'unreadable' || !speaksFor(reading.marker, attempt)) {
+    const reason = reading.kind === 'unreadable' ? reading.reason : 'another attempt or nonce';
+    deps.log('WARNING', 'marker-ignored', `${attempt.instance}: ${reason}`, { generation });
+    return { marker: null, generation };
+  }
+  return { marker: reading.marker, generation };
+}
+
+export async function readMachineFact(
+  deps: RunDeps,
+  attempt: Attempt,
+  zone: string,
+): Promise<MachineFact> {
+  return machineFact(await deps.compute.getInstance(zone, attempt.instance), attempt, deps);
+}
+
+function machineFact(reply: MachineReply, attempt: Attempt, deps: RunDeps): MachineFact {
+  if (reply.kind !== 'there') return { kind: reply.kind };
+  return thereFact(reply.machine, attempt, deps.settings.plan.deployment);
+}
+
+export function thereFact(machine: Machine, attempt: Attempt, deployment: string): MachineFact {
+  const ours =
+    machine.labels.deployment === deployment &&
+    machine.labels.attempt === String(attempt.number) &&
+    machine.metadata['mayfly-nonce'] === attempt.nonce;
+  const { id, status, lastStartMs } = machine;
+  return { kind: 'there', id, status, ours, startedMs: lastStartMs };
+}
+
+export async function readOperationFact(
+  deps: RunDeps,
+  zone: string,
+  name: string,
+): Promise<OperationFact> {
+  const reply = await deps.compute.getOperation(zone, name);
+  return reply.kind === 'there' ? operationFact(reply.operation) : { kind: 'unknown' };
+}
+
+function operationFact(operation: Operation): OperationFact {
+  if (operation.status !== 'DONE') return { kind: 'pending' };
+  const [error] = operation.errors;
+  if (error === undefined) return { kind: 'succeeded', instanceId: operation.targetId };
+  return { kind: 'failed', error };
+}
+
+/** What the zone's operations say about how a machine went; unknown when they cannot be listed. */
+export async function readEnding(
+  deps: RunDeps,
+  zone: string,
+  instanceId: string,
+): Promise<MachineEnding | 'unknown'> {
+  const reply = await deps.compute.listOperations(zone, instanceId);
+  if (reply.kind === 'unknown') return 'unknown';
+  const types = new Set(reply.operations.map((operation) => operation.operationType));
+  if (types.has('compute.instances.preempted')) return 'preempted';
+  if (types.has('compute.instances.hostError')) return 'host-error';
+  if (types.has('compute.instances.terminateOnHostMaintenance')) return 'host-error';
+  const deleted = reply.operations.some(
+    (operation) => operation.operationType === 'delete' && isPerson(operation.user, deps),
+  );
+  return deleted ? 'deleted' : 'none';
+}
+
+/** Deletes by the platform itself or by a worker account are not somebody's decision. */
+function isPerson(user: string | null, deps: RunDeps): boolean {
+  if (user === null || user === 'system' || user === 'system@google.com') return false;
+  return !deps.settings.plan.workerServiceAccounts.includes(user);
+}
