@@ -62,7 +62,7 @@ function syntaxReason(text: string): string {
   if (at >= text.length) return `the message is not JSON: it ends too early, at ${place}`;
   const found = JSON.stringify([...text.slice(at, at + 24)].slice(0, 12).join(''));
   const reason = `the message is not JSON at ${place}: found ${found}`;
-  const bareWord = /^[A-Za-z_$]/.test(text.slice(at));
+  const bareWord = /^['A-Za-z_$]/.test(text.slice(at));
   const hint = `names and texts need double quotes; if a shell took them away, put the whole message in single quotes or read it from a file`;
   return bareWord ? `${reason}; ${hint}` : reason;
 }
