@@ -3,6 +3,7 @@
 
 /** The bytes, or null when the text is not base64 or mixes the two alphabets. */
 export function decodeBase64(text: string): Uint8Array | null {
+  if (text.endsWith('=') && text.length % 4 !== 0) return null;
   const unpadded = text.replace(/={1,2}$/, '');
   if (!/^(?:[A-Za-z0-9+/]*|[A-Za-z0-9_-]*)$/.test(unpadded)) return null;
   if (unpadded.length % 4 === 1) return null;

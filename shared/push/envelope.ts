@@ -34,8 +34,8 @@ export type Envelope =
 
 const attempt = z.number().int().positive().nullish().catch(null);
 const pushShape = z.object({
-  message: z.unknown(),
-  subscription: z.string().nullish(),
+  message: z.unknown().optional(),
+  subscription: z.string().nullish().catch(null),
   deliveryAttempt: attempt,
   delivery_attempt: attempt,
 });
@@ -78,13 +78,19 @@ function isAccepted(subscription: string | null, accepted: readonly string[] | n
 }
 
 function parseJson(body: Uint8Array): { kind: 'parsed'; value: unknown } | Unreadable {
+  // The parsers' own messages quote the body, which has no place in a log.
+  const reason = (what: string) =>
+    unreadable(`push body: not ${what} (${body.length} bytes)`, null);
+  let text: string;
   try {
-    // Decoding drops a byte order mark, and refuses bytes that are not UTF-8.
-    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
-    return { kind: 'parsed', value };
-  } catch (error) {
-    // The parser's own message quotes the body, which has no place in a log.
-    const where = /position \d+|end of JSON input/.exec(String(error))?.[0] ?? 'its encoding';
-    return unreadable(`push body: not JSON in UTF-8, see ${where}`, null);
+    // Drops a byte order mark.
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+  } catch {
+    return reason('UTF-8');
+  }
+  try {
+    return { kind: 'parsed', value: JSON.parse(text) };
+  } catch {
+    return reason('JSON');
   }
 }

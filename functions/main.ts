@@ -1,0 +1,106 @@
+// Registers the deployable functions. Each loads its own code and clients with its first request, so
+// that a cold start pays for nothing else. An outcome becomes a status here: done is 204 (a body or a
+// 202 makes some brokers repeat), retry is 503, a fault that nobody foresaw is 500 and logged.
+import { createHash } from 'node:crypto';
+import type { HttpFunction, Request } from '@google-cloud/functions-framework';
+import { z } from 'zod';
+import type { Log } from '#shared/cloud/log.ts';
+import { openEnvelope, type PushMessage } from '#shared/push/envelope.ts';
+import type { Outcome } from '#shared/push/outcome.ts';
+
+type Handle = (message: PushMessage) => Promise<Outcome>;
+
+export interface UnreadablePush {
+  /** The message's own, or one made from the bytes, so that a repeat has the same. */
+  readonly messageId: string;
+  readonly body: Uint8Array;
+  readonly reason: string;
+}
+
+/** A function that takes pushes, ready to work. */
+export interface PushFunction {
+  /** Accepted subscriptions; null accepts any. */
+  readonly subscriptions: readonly string[] | null;
+  readonly routes: ReadonlyMap<string, Handle>;
+  /** Called for a body that is no envelope: Pub/Sub must not repeat it for ever. */
+  readonly onUnreadable: (push: UnreadablePush) => Promise<Outcome>;
+}
+
+/** Makes the HTTP function; `load` is called with each request and keeps what it has made. */
+export function servePush(load: () => Promise<PushFunction>, log: Log): HttpFunction {
+  return answering(log, async (request) => {
+    const { subscriptions, routes, onUnreadable } = await load();
+    const handle = routes.get(request.path);
+    if (handle === undefined) return { status: 404, text: `nothing is served at ${request.path}` };
+    const body = request.rawBody ?? Buffer.alloc(0);
+    const envelope = openEnvelope(body, request.headers, subscriptions);
+    switch (envelope.kind) {
+      case 'foreign':
+        log('WARNING', 'push-foreign', `subscription ${envelope.subscription} is not accepted`);
+        return { status: 403, text: 'refused: subscription' };
+      case 'unreadable': {
+        const { reason, messageId } = envelope;
+        log('ERROR', 'push-unreadable', reason, { messageId });
+        const push = { messageId: messageId ?? nameOf(body), body, reason };
+        return answerTo(await onUnreadable(push), log);
+      }
+      case 'message':
+        return answerTo(await handle(envelope.message), log);
+      default:
+        return envelope satisfies never;
+    }
+  });
+}
+
+const sweepShape = z.strictObject({ dryRun: z.boolean().default(false) });
+
+/** A scheduled call: no envelope; the body is empty or `{ "dryRun": true }`; the report is the reply. */
+export function serveSweep(
+  sweep: (request: { readonly dryRun: boolean }) => Promise<unknown>,
+  log: Log,
+): HttpFunction {
+  return answering(log, async (request) => {
+    const read = sweepShape.safeParse(parseJson(request.rawBody));
+    if (!read.success) return { status: 400, text: 'the body is empty or {"dryRun": true}' };
+    return { status: 200, json: await sweep(read.data) };
+  });
+}
+
+type Answer =
+  | { readonly status: 200; readonly json: unknown }
+  | { readonly status: 204 }
+  | { readonly status: 400 | 403 | 404 | 503; readonly text: string };
+
+function answering(log: Log, answer: (request: Request) => Promise<Answer>): HttpFunction {
+  return async (request, response) => {
+    try {
+      const reply = await answer(request);
+      response.status(reply.status);
+      if ('json' in reply) response.json(reply.json);
+      else if ('text' in reply) response.type('text/plain').send(`${reply.text}\n`);
+      else response.end();
+    } catch (error) {
+      const fault = error instanceof Error ? error : new Error(String(error));
+      log('ERROR', 'request-failed', `${fault.name}: ${fault.message}`, { stack: fault.stack });
+      response.status(500).type('text/plain').send('failed: the reason is in the log\n');
+    }
+  };
+}
+
+function answerTo(outcome: Outcome, log: Log): Answer {
+  if (outcome.kind === 'done') return { status: 204 };
+  log('NOTICE', 'push-retry', outcome.reason);
+  return { status: 503, text: `retry: ${outcome.reason}` };
+}
+
+const nameOf = (body: Uint8Array) =>
+  `unreadable-${createHash('sha256').update(body).digest('hex').slice(0, 32)}`;
+
+function parseJson(body: Buffer | undefined): unknown {
+  if (body === undefined || body.length === 0) return {};
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}
