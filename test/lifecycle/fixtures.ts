@@ -1,9 +1,9 @@
 // Records, markers and contexts with every field defaulted but what a test is about.
-import type { Context } from '#shared/lifecycle/context.ts';
+import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { hashNonce, type Marker } from '#shared/lifecycle/marker.ts';
 import { NOTHING_SEEN, type Observation } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
-import type { Candidate } from '#shared/plan/model.ts';
+import type { Candidate, RunPlan } from '#shared/plan/model.ts';
 
 export const NOW_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
 export const NONCE = '0123456789abcdef0123456789abcdef';
@@ -114,4 +114,12 @@ export const context = (change: Partial<Context> = {}): Context => ({
   fraction: 0,
   creator: null,
   ...change,
+});
+
+/** What submit brings along; the plan has candidates and nothing else that deciding reads. */
+export const creator = (change: Partial<Pick<RunPlan, 'candidates'>> = {}): Creator => ({
+  plan: { candidates: [candidate()], ...change } as RunPlan,
+  nonce: 'fedcba9876543210fedcba9876543210',
+  ownIntent: null,
+  untilMs: Number.POSITIVE_INFINITY,
 });

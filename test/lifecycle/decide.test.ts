@@ -1,0 +1,486 @@
+import { describe, expect, test } from 'vitest';
+import { decide } from '#shared/lifecycle/decide.ts';
+import { BOOT_ALLOWANCE_MS, REPEAT_WINDOW_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { type MachineFact, machineKey, type Step } from '#shared/lifecycle/observation.ts';
+import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+import { diskName } from '#shared/plan/names.ts';
+import {
+  attempt,
+  candidate,
+  context,
+  creator,
+  INSTANCE,
+  intent,
+  marker,
+  NOW_MS,
+  record,
+  seen,
+} from '#test/lifecycle/fixtures.ts';
+
+const ZONE = 'us-central1-a';
+const KEY = machineKey(INSTANCE, ZONE);
+const DISK = diskName('mayfly', 'run-1', 1, 1);
+const HOLDER: ClaimHolder = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'boot-1' };
+const CONTROL: ClaimHolder = { by: 'control' };
+const there = (change: Partial<MachineFact & { kind: 'there' }> = {}): MachineFact => ({
+  kind: 'there',
+  id: '111',
+  status: 'RUNNING',
+  ours: true,
+  startedMs: NOW_MS,
+  ...change,
+});
+const GONE: MachineFact = { kind: 'gone' };
+const held = (holder: ClaimHolder) => ({ kind: 'held' as const, holder });
+const RUNNING_FACT = { marker: marker({ status: 'RUNNING' }), generation: '5' };
+const running = (change: Partial<RunRecord> = {}) =>
+  record({
+    state: 'RUNNING',
+    attempts: [attempt({ claim: HOLDER, runningMs: NOW_MS })],
+    ...change,
+  });
+
+function written(step: Step): RunRecord {
+  if (step.kind !== 'write') throw new Error(`expected a write, got ${JSON.stringify(step)}`);
+  return step.record;
+}
+
+describe('the machine’s last word', () => {
+  test('SUCCEEDED ends the run and deletes the machine', () => {
+    const word = {
+      marker: marker({ status: 'SUCCEEDED', exitCode: 0, cause: 'exit' }),
+      generation: '5',
+    };
+    const step = decide(running(), seen({ marker: word }), context({ depth: 'marker' }));
+    expect(written(step)).toMatchObject({
+      state: 'SUCCEEDED',
+      end: { cause: 'exit', exitCode: 0 },
+    });
+    expect(step).toMatchObject({
+      effects: [{ kind: 'delete-machine', instance: INSTANCE, zone: ZONE }],
+    });
+  });
+
+  test('P70: it counts although the record never saw RUNNING', () => {
+    const word = { marker: marker({ status: 'SUCCEEDED', exitCode: 0 }), generation: '5' };
+    const step = decide(record(), seen({ marker: word }), context({ depth: 'marker' }));
+    expect(written(step).state).toBe('SUCCEEDED');
+  });
+
+  test('SUCCEEDED wins over a cancel that was only ordered', () => {
+    const order = { reason: 'cancelled', cause: 'cancelled', detail: '', atMs: NOW_MS } as const;
+    const stopping = record({
+      state: 'STOPPING',
+      cancel: { reason: 'r', atMs: NOW_MS },
+      attempts: [attempt({ claim: HOLDER, order })],
+    });
+    const word = { marker: marker({ status: 'SUCCEEDED', exitCode: 0 }), generation: '5' };
+    expect(written(decide(stopping, seen({ marker: word }), context())).state).toBe('SUCCEEDED');
+    const failed = {
+      marker: marker({ status: 'FAILED', exitCode: 1, cause: 'exit' }),
+      generation: '5',
+    };
+    expect(written(decide(stopping, seen({ marker: failed }), context())).state).toBe('CANCELLED');
+  });
+
+  test('interrupted orders the delete and ends nothing while the machine is there', () => {
+    const word = { marker: marker({ status: 'FAILED', cause: 'interrupted' }), generation: '5' };
+    const first = decide(running(), seen({ marker: word }), context({ depth: 'marker' }));
+    expect(written(first)).toMatchObject({ state: 'STOPPING', end: null });
+    const stopping = written(first);
+    const facts = { marker: word, claim: held(HOLDER), machines: { [KEY]: there() } };
+    expect(decide(stopping, seen(facts), context())).toMatchObject({ kind: 'delete-machine' });
+    const sent = seen({ ...facts, deleted: [KEY] });
+    expect(decide(stopping, sent, context()).kind).toBe('rest');
+  });
+
+  test('interrupted, gone, and preempted by the operations: the next attempt on its own counter', () => {
+    const order = { reason: 'ending', cause: null, detail: '', atMs: NOW_MS } as const;
+    const stopping = record({ state: 'STOPPING', attempts: [attempt({ claim: HOLDER, order })] });
+    const word = { marker: marker({ status: 'FAILED', cause: 'interrupted' }), generation: '5' };
+    const gone = { marker: word, claim: held(HOLDER), machines: { [KEY]: GONE } };
+    expect(decide(stopping, seen(gone), context()).kind).toBe('read-ending');
+    const known = seen({ ...gone, endings: { '111': 'preempted' } });
+    const next = written(decide(stopping, known, context()));
+    expect(next).toMatchObject({ state: 'WAITING', used: { preempted: 1, infrastructure: 0 } });
+    expect(next.attempts[0]?.end).toMatchObject({ status: 'PREEMPTED', cause: 'preempted' });
+  });
+});
+
+describe('silence ends nothing', () => {
+  test('a healthy machine is left alone whatever its marker says', () => {
+    const facts = seen({ machines: { [KEY]: there() }, marker: RUNNING_FACT });
+    const late = context({ nowMs: NOW_MS + 7_000_000 });
+    expect(decide(running(), facts, late).kind).toBe('rest');
+  });
+
+  test('D3: a machine that cannot be asked is neither gone nor finished', () => {
+    const facts = seen({ machines: { [KEY]: { kind: 'unknown' } }, marker: RUNNING_FACT });
+    expect(decide(running(), facts, context()).kind).toBe('rest');
+    const unclaimed = seen({
+      machines: { [KEY]: { kind: 'unknown' } },
+      marker: { marker: null, generation: '0' },
+    });
+    expect(decide(record(), unclaimed, context()).kind).toBe('rest');
+  });
+
+  test('P32: a machine that is not visible yet is not lost while its operation runs', () => {
+    const facts = { machines: { [KEY]: GONE }, marker: { marker: null, generation: '0' } };
+    expect(decide(record(), seen(facts), context()).kind).toBe('read-operation');
+    const pending = seen({ ...facts, operations: { '1/1': { kind: 'pending' } } });
+    expect(decide(record(), pending, context()).kind).toBe('rest');
+  });
+
+  test('E4: a 404 in another zone than the holder’s ends nothing', () => {
+    const other = intent({
+      number: 2,
+      candidate: candidate({ zone: 'us-central1-b' }),
+      instanceId: '222',
+    });
+    const two = running({
+      attempts: [attempt({ claim: HOLDER, intents: [intent(), other], intentCount: 2 })],
+    });
+    const machines = { [KEY]: there(), [machineKey(INSTANCE, 'us-central1-b')]: GONE };
+    expect(decide(two, seen({ machines, marker: RUNNING_FACT }), context()).kind).toBe('rest');
+  });
+
+  test('D26: another machine of that name in the holder’s zone means that the holder is gone', () => {
+    const machines = { [KEY]: there({ id: '999' }) };
+    const step = decide(running(), seen({ machines, marker: RUNNING_FACT }), context());
+    expect(step).toEqual({ kind: 'read-ending', zone: ZONE, instanceId: '111' });
+  });
+});
+
+describe('no attempt ends with a free claim', () => {
+  const noMarker = { marker: null, generation: '0' };
+  const succeeded = { '1/1': { kind: 'succeeded', instanceId: '111' } } as const;
+
+  test('E5: gone before it claimed: its operations, then the claim, then the seal, then the end', () => {
+    let facts = seen({ machines: { [KEY]: GONE }, marker: noMarker, operations: succeeded });
+    expect(decide(record(), facts, context()).kind).toBe('read-ending');
+    facts = { ...facts, endings: { '111': 'preempted' } };
+    expect(decide(record(), facts, context()).kind).toBe('take-claim');
+    facts = { ...facts, claim: held(CONTROL) };
+    expect(decide(record(), facts, context()).kind).toBe('seal-marker');
+    const ended = written(decide(record(), { ...facts, sealed: true }, context()));
+    expect(ended.attempts[0]?.end?.cause).toBe('preempted');
+  });
+
+  test('E9: a machine that is late to boot: the claim first; lost, nothing is ordered', () => {
+    const facts = { machines: { [KEY]: there() }, marker: noMarker };
+    const late = context({ nowMs: NOW_MS + BOOT_ALLOWANCE_MS + 1 });
+    expect(decide(record(), seen(facts), late).kind).toBe('take-claim');
+    const lost = decide(record(), seen({ ...facts, claim: held(HOLDER) }), late);
+    expect(written(lost)).toMatchObject({ state: 'PROVISIONING', end: null });
+    expect(written(lost).attempts[0]).toMatchObject({ claim: HOLDER, order: null, end: null });
+    const young = context({ nowMs: NOW_MS + BOOT_ALLOWANCE_MS - 1 });
+    expect(decide(record(), seen(facts), young).kind).toBe('rest');
+  });
+
+  test('P69: a machine that never began to work is LOST, on the infrastructure counter', () => {
+    const late = context({ nowMs: NOW_MS + BOOT_ALLOWANCE_MS + 1 });
+    const facts = seen({
+      machines: { [KEY]: there() },
+      marker: noMarker,
+      claim: held(CONTROL),
+      sealed: true,
+    });
+    const step = decide(record(), facts, late);
+    expect(written(step)).toMatchObject({ state: 'WAITING', used: { infrastructure: 1 } });
+    expect(step).toMatchObject({ effects: [{ kind: 'delete-machine' }] });
+  });
+
+  test('no capacity: the claim is taken before the end, and a holder is adopted', () => {
+    const placing = record({
+      state: 'PLACING',
+      terms: { ...record().terms, waitForCapacitySeconds: 0 },
+      attempts: [attempt({ intents: [], intentCount: 1, cursor: 1 })],
+      places: [
+        {
+          attempt: 1,
+          zone: ZONE,
+          machineType: 'e2-standard-4',
+          provisioningModel: 'STANDARD',
+          code: 'ZONE_RESOURCE_POOL_EXHAUSTED',
+          message: '',
+          atMs: NOW_MS,
+        },
+      ],
+      placesCount: 1,
+    });
+    const submit = context({ creator: creator() });
+    expect(decide(placing, seen(), submit).kind).toBe('take-claim');
+    const adopted = written(decide(placing, seen({ claim: held(HOLDER) }), submit));
+    expect(adopted).toMatchObject({ state: 'PROVISIONING', attempts: [{ claim: HOLDER }] });
+    expect(adopted.attempts[0]?.intents).toMatchObject([{ candidate: { zone: ZONE } }]);
+    const won = seen({ claim: held(CONTROL), marker: noMarker, sealed: true });
+    expect(written(decide(placing, won, submit))).toMatchObject({
+      state: 'NO_CAPACITY',
+      end: { cause: 'stock-out' },
+    });
+  });
+});
+
+describe('the marker is read after its machine is known to be gone', () => {
+  test('E8: success written, machine gone: the marker’s word counts, there is no second attempt', () => {
+    const facts = seen({ machines: { [KEY]: GONE }, endings: { '111': 'none' } });
+    expect(decide(running(), facts, context()).kind).toBe('read-marker');
+    const word = { marker: marker({ status: 'SUCCEEDED', exitCode: 0 }), generation: '6' };
+    const ended = written(decide(running(), { ...facts, marker: word }, context()));
+    expect(ended).toMatchObject({ state: 'SUCCEEDED' });
+    expect(ended.attempts).toHaveLength(1);
+  });
+
+  test('E7: an attempt without a last word is sealed before it ends', () => {
+    const facts = seen({
+      machines: { [KEY]: GONE },
+      endings: { '111': 'none' },
+      marker: RUNNING_FACT,
+      claim: held(HOLDER),
+    });
+    expect(decide(running(), facts, context()).kind).toBe('seal-marker');
+    const ended = decide(running(), { ...facts, sealed: true }, context());
+    expect(written(ended).attempts[0]?.end?.cause).toBe('machine-lost');
+  });
+
+  test('an unreadable list of operations decides nothing before the deadline', () => {
+    const facts = seen({
+      machines: { [KEY]: GONE },
+      endings: { '111': 'unknown' },
+      marker: RUNNING_FACT,
+    });
+    expect(decide(running(), facts, context()).kind).toBe('rest');
+  });
+});
+
+describe('time', () => {
+  const deadlineMs = intent().deadlineSeconds * 1000;
+
+  test('past its deadline a live attempt is ordered to stop, then deleted', () => {
+    const before = decide(
+      running(),
+      seen({ machines: { [KEY]: there() }, marker: RUNNING_FACT }),
+      context({ nowMs: deadlineMs - 1 }),
+    );
+    expect(before.kind).toBe('rest');
+    const step = decide(running(), seen(), context({ nowMs: deadlineMs }));
+    expect(written(step)).toMatchObject({ state: 'STOPPING', end: null });
+    expect(step).toMatchObject({ effects: [{ kind: 'delete-machine' }] });
+  });
+
+  test('five minutes later it is TIMED_OUT although the machine is still there', () => {
+    const order = { reason: 'deadline', cause: 'ttl', detail: '', atMs: deadlineMs } as const;
+    const late = record({ state: 'STOPPING', attempts: [attempt({ claim: HOLDER, order })] });
+    const facts = seen({
+      claim: held(HOLDER),
+      machines: { [KEY]: there() },
+      marker: RUNNING_FACT,
+      deleted: [KEY],
+      sealed: true,
+    });
+    const early = context({ nowMs: deadlineMs + SLACK_MS - 1 });
+    expect(decide(late, facts, early).kind).toBe('rest');
+    const step = decide(late, facts, context({ nowMs: deadlineMs + SLACK_MS }));
+    expect(written(step)).toMatchObject({ state: 'TIMED_OUT', end: { cause: 'ttl' } });
+  });
+
+  test('a stopped machine is doomed whatever its deadline: its time limit is cleared', () => {
+    const facts = seen({
+      machines: { [KEY]: there({ status: 'TERMINATED' }) },
+      marker: RUNNING_FACT,
+    });
+    expect(written(decide(running(), facts, context()))).toMatchObject({ state: 'STOPPING' });
+    for (const status of ['PENDING', 'REPAIRING', 'STAGING', 'STOPPING']) {
+      const other = seen({ machines: { [KEY]: there({ status }) }, marker: RUNNING_FACT });
+      expect(decide(running(), other, context()).kind, status).toBe('rest');
+    }
+  });
+});
+
+describe('placement', () => {
+  const placing = (change = {}) =>
+    record({
+      state: 'PLACING',
+      dueMs: NOW_MS + 60_000,
+      attempts: [
+        attempt({
+          intents: [intent({ status: 'ordered', operation: null, instanceId: null, ...change })],
+        }),
+      ],
+    });
+  const error = { code: 'ZONE_RESOURCE_POOL_EXHAUSTED', message: 'none', details: {} };
+  const free = { kind: 'free' } as const;
+
+  test('A108: a definite refusal moves on to the next place in the same attempt', () => {
+    const facts = seen({ inserts: { '1/1': { kind: 'refused', definite: true, error } } });
+    const two = creator({ candidates: [candidate(), candidate({ zone: 'us-central1-b' })] });
+    const next = written(decide(placing(), facts, context({ creator: two })));
+    expect(next.attempts).toHaveLength(1);
+    expect(next.attempts[0]).toMatchObject({
+      intentCount: 2,
+      intents: [{ number: 2, status: 'ordered', candidate: { zone: 'us-central1-b' } }],
+    });
+    expect(next.places).toMatchObject([{ zone: ZONE, code: error.code }]);
+  });
+
+  test('E2: a 4xx to a repeat is unknown, not a refusal', () => {
+    const facts = seen({
+      claim: free,
+      inserts: { '1/1': { kind: 'refused', definite: false, error } },
+    });
+    expect(decide(placing(), facts, context({ creator: creator() }))).toMatchObject({
+      kind: 'pause',
+      again: 'insert',
+    });
+  });
+
+  test('E15: a repeat for an intent older than half an hour is not sent; it is abandoned', () => {
+    const young = context({ nowMs: NOW_MS + REPEAT_WINDOW_MS - 1, creator: creator() });
+    expect(decide(placing(), seen({ claim: free }), young).kind).toBe('insert');
+    const old = context({ nowMs: NOW_MS + REPEAT_WINDOW_MS, creator: creator() });
+    const step = decide(placing(), seen({ claim: free }), old);
+    expect(written(step).attempts[0]?.intents).toMatchObject([{ status: 'abandoned' }]);
+  });
+
+  test('E11: abandoned: the claim decides; won, the next attempt; lost, the holder is adopted', () => {
+    const abandoned = placing({ status: 'abandoned' });
+    const submit = context({ creator: creator() });
+    expect(decide(abandoned, seen(), submit).kind).toBe('take-claim');
+    const won = seen({
+      claim: held(CONTROL),
+      marker: { marker: null, generation: '0' },
+      sealed: true,
+    });
+    expect(written(decide(abandoned, won, submit))).toMatchObject({
+      state: 'WAITING',
+      used: { abandoned: 1, infrastructure: 0 },
+    });
+    const lost = written(decide(abandoned, seen({ claim: held(HOLDER) }), submit));
+    expect(lost.attempts[0]).toMatchObject({ claim: HOLDER, end: null });
+    // Elsewhere nobody creates: the sweep says that something is due.
+    const due = { ...abandoned, dueMs: NOW_MS };
+    expect(decide(due, seen(), context()).kind).toBe('publish-look');
+  });
+
+  test('P28: an operation that failed beside a living machine of ours adopts it', () => {
+    const accepted = record({ attempts: [attempt()] });
+    const operations = { '1/1': { kind: 'failed', error } } as const;
+    const submit = context({ creator: creator() });
+    const facts = seen({ operations, machines: { [KEY]: there() } });
+    expect(decide(accepted, facts, submit).kind).toBe('rest');
+    const gone = seen({ operations, machines: { [KEY]: GONE }, claim: free });
+    const none = { ...accepted, terms: { ...accepted.terms, waitForCapacitySeconds: 0 } };
+    expect(decide(none, gone, submit).kind).toBe('take-claim');
+  });
+
+  test('P30: a machine of that name that is not ours is not touched, and the attempt fails', () => {
+    const facts = seen({
+      claim: free,
+      inserts: { '1/1': { kind: 'conflict' } },
+      machines: { [KEY]: there({ ours: false }) },
+    });
+    const submit = context({ creator: creator() });
+    expect(decide(placing(), facts, submit).kind).toBe('take-claim');
+    const won = {
+      ...facts,
+      claim: held(CONTROL),
+      marker: { marker: null, generation: '0' },
+      sealed: true,
+    };
+    const step = decide(placing(), won, submit);
+    expect(written(step)).toMatchObject({ state: 'FAILED', end: { cause: 'refused' } });
+    expect(step).toMatchObject({ effects: [] });
+  });
+
+  test('P30: a machine of that name that is ours is adopted', () => {
+    const facts = seen({
+      claim: free,
+      inserts: { '1/1': { kind: 'conflict' } },
+      machines: { [KEY]: there() },
+    });
+    const step = decide(placing(), facts, context({ creator: creator() }));
+    expect(written(step)).toMatchObject({
+      state: 'PROVISIONING',
+      attempts: [{ intents: [{ status: 'accepted', instanceId: '111' }] }],
+    });
+  });
+});
+
+describe('what is left after the end', () => {
+  const end = {
+    status: 'CANCELLED',
+    cause: 'cancelled',
+    step: null,
+    exitCode: null,
+    detail: '',
+    atMs: NOW_MS,
+  } as const;
+  const ended = (change = {}) =>
+    record({ state: 'CANCELLED', end, attempts: [attempt({ end, intents: [intent(change)] })] });
+
+  test('the result first, then the machine, its operation, its disk, the active entry last', () => {
+    let facts = seen();
+    expect(decide(ended(), facts, context()).kind).toBe('finish');
+    facts = { ...facts, finished: true };
+    expect(decide(ended(), facts, context()).kind).toBe('read-machine');
+    facts = { ...facts, machines: { [KEY]: there() } };
+    expect(decide(ended(), facts, context()).kind).toBe('delete-machine');
+    expect(decide(ended(), { ...facts, deleted: [KEY] }, context()).kind).toBe('rest');
+    facts = { ...facts, machines: { [KEY]: GONE } };
+    expect(decide(ended(), facts, context()).kind).toBe('read-operation');
+    facts = { ...facts, operations: { '1/1': { kind: 'succeeded', instanceId: '111' } } };
+    expect(decide(ended(), facts, context()).kind).toBe('delete-disk');
+    facts = { ...facts, disks: { [DISK]: 'gone' } };
+    expect(decide(ended(), facts, context()).kind).toBe('forget');
+  });
+
+  test('E1: an intent that never landed keeps the entry until its deadline and slack are over', () => {
+    const never = ended({ status: 'ordered', operation: null, instanceId: null });
+    const facts = seen({
+      finished: true,
+      machines: { [KEY]: GONE },
+      disks: { [DISK]: 'gone' },
+    });
+    const until = intent().deadlineSeconds * 1000 + SLACK_MS;
+    expect(decide(never, facts, context({ nowMs: until - 1 })).kind).toBe('rest');
+    expect(decide(never, facts, context({ nowMs: until })).kind).toBe('forget');
+  });
+
+  test('a foreign machine of that name is not deleted', () => {
+    const facts = seen({ finished: true, machines: { [KEY]: there({ ours: false }) } });
+    expect(decide(ended(), facts, context()).kind).not.toBe('delete-machine');
+  });
+});
+
+describe('between two attempts', () => {
+  const end = {
+    status: 'PREEMPTED',
+    cause: 'preempted',
+    step: null,
+    exitCode: null,
+    detail: '',
+    atMs: NOW_MS,
+  } as const;
+  const waiting = (change: Partial<RunRecord> = {}) =>
+    record({ state: 'WAITING', dueMs: NOW_MS, attempts: [attempt({ end })], ...change });
+
+  test('only submit begins the next one, and only when it is due', () => {
+    expect(decide(waiting(), seen(), context()).kind).toBe('publish-look');
+    expect(
+      decide(waiting({ dueMs: NOW_MS + 600_000 }), seen(), context({ creator: creator() })).kind,
+    ).toBe('rest');
+    const next = written(decide(waiting(), seen(), context({ creator: creator() })));
+    expect(next.attempts[1]).toMatchObject({
+      number: 2,
+      intents: [{ number: 1, status: 'ordered' }],
+    });
+    expect(next.attempts[1]?.nonce).not.toBe(next.attempts[0]?.nonce);
+  });
+
+  test('E6: an ordered cancel starts no further attempt', () => {
+    const cancelled = waiting({ cancel: { reason: 'r', atMs: NOW_MS } });
+    expect(written(decide(cancelled, seen(), context({ creator: creator() })))).toMatchObject({
+      state: 'CANCELLED',
+    });
+  });
+});

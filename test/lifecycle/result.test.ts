@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import type { MachineFacts, RunRecord } from '#shared/lifecycle/record.ts';
+import { buildResult } from '#shared/lifecycle/result.ts';
+import { attempt, intent, NOW_MS, record } from '#test/lifecycle/fixtures.ts';
+
+const SETTINGS = { project: 'p', fullLog: 'logging' } as const;
+const T = NOW_MS / 1000;
+
+const facts = (change: Partial<MachineFacts> = {}): MachineFacts => ({
+  bootEpoch: T + 20,
+  pullEndEpoch: T + 32.5,
+  execStartEpoch: T + 33,
+  endEpoch: T + 93,
+  imageDigest: 'r@sha256:aa',
+  peakMemoryBytes: 5,
+  logTail: 'last line',
+  outputs: [],
+  ...change,
+});
+
+const end = (change: object = {}) => ({
+  status: 'SUCCEEDED' as const,
+  cause: 'exit' as const,
+  step: 'run' as const,
+  exitCode: 0,
+  detail: 'ok',
+  atMs: NOW_MS + 95_000,
+  ...change,
+});
+
+function ended(change: Partial<RunRecord> = {}, machine: MachineFacts | null = facts()) {
+  const last = attempt({ facts: machine, end: end(), startedMs: NOW_MS + 1500 });
+  return record({
+    state: 'SUCCEEDED',
+    end: end(),
+    attempts: [last],
+    history: [
+      { state: 'ACCEPTED', attempt: 0, atMs: NOW_MS },
+      { state: 'PROVISIONING', attempt: 1, atMs: NOW_MS + 3000 },
+    ],
+    ...change,
+  });
+}
+
+describe('the result', () => {
+  test('A115: phases and seconds by hand calculation', () => {
+    const result = buildResult(ended(), SETTINGS);
+    expect(result.seconds).toEqual({
+      queue: 1.5, // accepted at 0, first attempt at 1.5
+      provision: 18.5, // 1.5 to the boot at 20
+      pull: 12.5, // boot at 20 to 32.5
+      execute: 60, // 33 to 93
+      total: 95,
+    });
+    expect(result.phases).toEqual({
+      acceptedAt: '2026-12-01T12:00:00.000Z',
+      placedAt: '2026-12-01T12:00:03.000Z',
+      bootedAt: '2026-12-01T12:00:20.000Z',
+      pulledAt: '2026-12-01T12:00:32.500Z',
+      startedAt: '2026-12-01T12:00:33.000Z',
+      endedAt: '2026-12-01T12:01:35.000Z',
+    });
+  });
+
+  test('A115: a machine clock that runs behind gives no negative time', () => {
+    const behind = facts({ bootEpoch: T - 300, pullEndEpoch: T - 290, execStartEpoch: T - 289 });
+    const result = buildResult(ended({}, behind), SETTINGS);
+    expect(Object.values(result.seconds).every((one) => one === null || one >= 0)).toBe(true);
+    expect(result.seconds.provision).toBe(0);
+  });
+
+  test('D27: phases that were not seen are null, not 0', () => {
+    const early = facts({ pullEndEpoch: null, execStartEpoch: null, endEpoch: null });
+    const result = buildResult(ended({}, early), SETTINGS);
+    expect(result.seconds.pull).toBeNull();
+    expect(result.seconds.execute).toBeNull();
+    expect(result.phases.startedAt).toBeNull();
+    expect(buildResult(ended({}, null), SETTINGS).peakMemoryBytes).toBeNull();
+  });
+
+  test('A116: a failure carries its status, cause, exit code and detail', () => {
+    const failure = end({ status: 'FAILED', exitCode: 3, detail: 'boom' });
+    const result = buildResult(ended({ state: 'FAILED', end: failure }), SETTINGS);
+    expect(result).toMatchObject({ status: 'FAILED', cause: 'exit', exitCode: 3, detail: 'boom' });
+    expect(result.tasks).toEqual({
+      count: 1,
+      succeeded: 0,
+      failed: [{ index: 0, status: 'FAILED', cause: 'exit', exitCode: 3 }],
+    });
+  });
+
+  test('costs run from the order to the decision and its delete, a minute at least', () => {
+    // 95 s to the decision + 60 s for the delete, at 0.36 USD an hour = 0.0001 USD a second.
+    expect(buildResult(ended(), SETTINGS).costUsd).toBeCloseTo(0.0155, 6);
+    const unknown = intent({ candidate: { ...intent().candidate, usdPerHour: null } });
+    const last = attempt({ facts: facts(), end: end(), intents: [unknown] });
+    expect(buildResult(ended({ attempts: [last] }), SETTINGS).costUsd).toBeNull();
+    const refused = attempt({ facts: null, end: end(), intents: [] });
+    expect(buildResult(ended({ attempts: [refused] }), SETTINGS).costUsd).toBe(0);
+  });
+
+  test('whoever writes it writes the same bytes', () => {
+    const one = JSON.stringify(buildResult(ended(), SETTINGS));
+    const other = JSON.stringify(buildResult(ended({ writer: 'another' }), SETTINGS));
+    expect(other).toBe(one);
+  });
+});
