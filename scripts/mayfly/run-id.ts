@@ -1,16 +1,12 @@
 // Run ids on the command line: their rule (contract §1), and a new one where none is given.
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import type { Clock, Entropy } from '#shared/cloud/clock.ts';
-
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+import { isRunId, RUN_ID_RULE } from '#shared/plan/run-id.ts';
 
 /** Checks an operand; a wrong one would name objects that are no run's. */
 export function requireRunId(text: string | undefined): string {
-  if (text !== undefined && RUN_ID.test(text)) return text;
-  throw usageError(
-    `${JSON.stringify(text ?? '')} is no run id: letters, digits and . _ ~ - are allowed, ` +
-      'a letter or digit first, at most 128 characters',
-  );
+  if (isRunId(text)) return text;
+  throw usageError(`${JSON.stringify(text ?? '')}: ${RUN_ID_RULE.rule}, ${RUN_ID_RULE.accepted}`);
 }
 
 /** An id that sorts by time: `run-20261201-214305-3f9c2a`. */

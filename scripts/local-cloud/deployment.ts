@@ -1,0 +1,181 @@
+// Lays one deployment out in the local cloud, as Terraform does in the real one: bucket, topics, push
+// subscriptions with their policies, bucket notifications by prefix, the sweep's job. Everything goes
+// through Google's REST paths, so that the same calls would do it there.
+import {
+  DEPLOYMENT_OBJECT,
+  MARKER_PREFIX,
+  REJECTED_PREFIX,
+  RESULT_PREFIX,
+} from '#shared/plan/objects.ts';
+
+export type FunctionName = 'submit' | 'finalize' | 'sweep' | 'notify';
+
+export interface LocalDeployment {
+  /** Of the local cloud; no trailing slash. */
+  readonly baseUrl: string;
+  readonly project: string;
+  readonly bucket: string;
+  readonly deployment: string;
+  /** Of bucket and scheduler job. */
+  readonly region: string;
+  /** The account that pushes speak for, and what their tokens are meant for. */
+  readonly pushAccount: string;
+  readonly audience: string;
+  /** Base URLs of the running functions; no trailing slash. */
+  readonly functionUrls: Readonly<Record<FunctionName, string>>;
+}
+
+const TOPICS = ['run-requests', 'run-status', 'run-signals', 'run-results', 'run-events', 'dead'];
+const CALL_TIMEOUT_MS = 30_000;
+const DAY_SECONDS = 86_400;
+const ACK_DEADLINE_SECONDS = 600;
+const RETRY_POLICY = { minimumBackoff: '10s', maximumBackoff: '600s' };
+const DELIVERY_ATTEMPTS_MAX = 100;
+/** Cloud Scheduler's shortest steps are minutes: the sweep's period of 120 s. */
+const SWEEP_SCHEDULE = '*/2 * * * *';
+
+interface Subscription {
+  readonly name: string;
+  readonly topic: string;
+  readonly function: FunctionName;
+  readonly path: string;
+  readonly retentionSeconds: number;
+  readonly deadLetters: boolean;
+}
+
+const SUBSCRIPTIONS: readonly Subscription[] = [
+  {
+    name: 'submit',
+    topic: 'run-requests',
+    function: 'submit',
+    path: '/',
+    retentionSeconds: 31 * DAY_SECONDS,
+    deadLetters: true,
+  },
+  {
+    name: 'finalize',
+    topic: 'run-status',
+    function: 'finalize',
+    path: '/',
+    retentionSeconds: DAY_SECONDS,
+    deadLetters: false,
+  },
+  {
+    name: 'notify',
+    topic: 'run-results',
+    function: 'notify',
+    path: '/',
+    retentionSeconds: 31 * DAY_SECONDS,
+    deadLetters: false,
+  },
+  {
+    name: 'dead',
+    topic: 'dead',
+    function: 'submit',
+    path: '/dead',
+    retentionSeconds: 31 * DAY_SECONDS,
+    deadLetters: false,
+  },
+];
+
+const NOTIFICATIONS = [
+  { prefix: MARKER_PREFIX, topic: 'run-status' },
+  { prefix: RESULT_PREFIX, topic: 'run-results' },
+  { prefix: REJECTED_PREFIX, topic: 'run-results' },
+] as const;
+
+/** Makes everything that a deployment needs; throws with the service's own words when it is refused. */
+export async function layOutDeployment(deployment: LocalDeployment): Promise<void> {
+  const { baseUrl, project, bucket, deployment: name, region } = deployment;
+  await send('POST', `${baseUrl}/storage/v1/b?project=${project}`, {
+    name: bucket,
+    location: region,
+    iamConfiguration: { uniformBucketLevelAccess: { enabled: true } },
+    softDeletePolicy: { retentionDurationSeconds: '0' },
+  });
+  await putObject(deployment, DEPLOYMENT_OBJECT, name);
+  for (const topic of TOPICS)
+    await send('PUT', `${baseUrl}/v1/${topicName(deployment, topic)}`, {});
+  for (const subscription of SUBSCRIPTIONS) await subscribe(deployment, subscription);
+  for (const { prefix, topic } of NOTIFICATIONS) {
+    await send('POST', `${baseUrl}/storage/v1/b/${bucket}/notificationConfigs`, {
+      topic: `//pubsub.googleapis.com/${topicName(deployment, topic)}`,
+      payload_format: 'JSON_API_V1',
+      event_types: ['OBJECT_FINALIZE'],
+      object_name_prefix: prefix,
+    });
+  }
+  await schedule(deployment);
+}
+
+/** The full name of the scheduler job that sweeps. */
+export function sweepJobName({ project, region, deployment }: LocalDeployment): string {
+  return `projects/${project}/locations/${region}/jobs/${deployment}-sweep`;
+}
+
+/** Stores bytes under a name of the deployment's bucket, whatever stood there. */
+export async function putObject(
+  { baseUrl, bucket }: Pick<LocalDeployment, 'baseUrl' | 'bucket'>,
+  name: string,
+  bytes: Uint8Array | string,
+): Promise<void> {
+  const path = `/upload/storage/v1/b/${bucket}/o`;
+  const url = `${baseUrl}${path}?uploadType=media&name=${encodeURIComponent(name)}`;
+  await send('POST', url, bytes);
+}
+
+async function subscribe(deployment: LocalDeployment, subscription: Subscription): Promise<void> {
+  const { baseUrl, project, deployment: name, functionUrls } = deployment;
+  const { pushAccount: serviceAccountEmail, audience } = deployment;
+  const full = `projects/${project}/subscriptions/${name}-${subscription.name}`;
+  await send('PUT', `${baseUrl}/v1/${full}`, {
+    topic: topicName(deployment, subscription.topic),
+    ackDeadlineSeconds: ACK_DEADLINE_SECONDS,
+    messageRetentionDuration: `${subscription.retentionSeconds}s`,
+    expirationPolicy: {},
+    retryPolicy: RETRY_POLICY,
+    pushConfig: {
+      pushEndpoint: `${functionUrls[subscription.function]}${subscription.path}`,
+      oidcToken: { serviceAccountEmail, audience },
+    },
+    ...(subscription.deadLetters ? { deadLetterPolicy: deadLetters(deployment) } : {}),
+  });
+}
+
+function deadLetters(deployment: LocalDeployment) {
+  const deadLetterTopic = topicName(deployment, 'dead');
+  return { deadLetterTopic, maxDeliveryAttempts: DELIVERY_ATTEMPTS_MAX };
+}
+
+async function schedule(deployment: LocalDeployment): Promise<void> {
+  const { baseUrl, project, region, functionUrls } = deployment;
+  const { pushAccount: serviceAccountEmail, audience } = deployment;
+  await send('POST', `${baseUrl}/v1/projects/${project}/locations/${region}/jobs`, {
+    name: sweepJobName(deployment),
+    schedule: SWEEP_SCHEDULE,
+    timeZone: 'Etc/UTC',
+    attemptDeadline: '1800s',
+    httpTarget: {
+      uri: `${functionUrls.sweep}/`,
+      httpMethod: 'POST',
+      oidcToken: { serviceAccountEmail, audience },
+    },
+  });
+}
+
+function topicName({ project, deployment }: LocalDeployment, topic: string): string {
+  return `projects/${project}/topics/${deployment}-${topic}`;
+}
+
+async function send(method: 'POST' | 'PUT', url: string, body: unknown): Promise<void> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array;
+  const reply = await fetch(url, {
+    method,
+    body: raw ? (body as string) : JSON.stringify(body),
+    headers: { 'content-type': raw ? 'application/octet-stream' : 'application/json' },
+    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+  });
+  const text = await reply.text();
+  if (!reply.ok)
+    throw new Error(`${method} ${url} answered ${reply.status}: ${text.slice(0, 500)}`);
+}

@@ -1,0 +1,31 @@
+// `mayfly cancel RUN`: publishes the cancellation; the deployment does the rest.
+import type { Verb } from '#scripts/mayfly/call.ts';
+import { openCloud } from '#scripts/mayfly/cloud.ts';
+import { EXIT_DONE } from '#scripts/mayfly/exit-codes.ts';
+import { requireRunId } from '#scripts/mayfly/run-id.ts';
+import { requireTarget } from '#scripts/mayfly/target.ts';
+
+export const cancelVerb: Verb = {
+  name: 'cancel',
+  operands: 'RUN',
+  operandsMin: 1,
+  operandsMax: 1,
+  takesRest: false,
+  summary: 'cancels a run, whatever it is doing',
+  details: [
+    'Returns when the cancellation is published; watch RUN shows the end. A run that has ended',
+    'keeps its result.',
+  ],
+  flags: { reason: { value: 'TEXT', help: 'kept in the result' } },
+  async run(call, terminal) {
+    const runId = requireRunId(call.operands[0]);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    const reason = call.text('reason');
+    const message = { cancel: runId, ...(reason === null ? {} : { reason }) };
+    const messageId = await cloud.publishRequest(JSON.stringify(message));
+    if (call.has('json')) terminal.write(`${JSON.stringify({ runId, messageId })}\n`);
+    terminal.note(`cancellation of ${runId} published (message ${messageId})`);
+    terminal.note(`  see its end: mayfly watch ${runId}`);
+    return EXIT_DONE;
+  },
+};

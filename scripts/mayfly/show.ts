@@ -1,0 +1,63 @@
+// `mayfly show RUN`: what the bucket holds of a run now: its result, else its record, else a rejection.
+import type { Verb } from '#scripts/mayfly/call.ts';
+import { openCloud } from '#scripts/mayfly/cloud.ts';
+import { CommandError, EXIT_DONE, EXIT_NOT_FOUND } from '#scripts/mayfly/exit-codes.ts';
+import { findRejection, loadRecord, loadResult } from '#scripts/mayfly/follow.ts';
+import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
+import { requireRunId } from '#scripts/mayfly/run-id.ts';
+import { describeResult } from '#scripts/mayfly/summary.ts';
+import { requireTarget } from '#scripts/mayfly/target.ts';
+import type { RunRecord } from '#shared/lifecycle/record.ts';
+import { resultObject } from '#shared/plan/objects.ts';
+
+export const showVerb: Verb = {
+  name: 'show',
+  operands: 'RUN',
+  operandsMin: 1,
+  operandsMax: 1,
+  takesRest: false,
+  summary: 'shows where a run stands, or how it ended',
+  details: ['With --json: { runId, record, result, rejection }, null where there is none.'],
+  flags: {},
+  async run(call, terminal) {
+    const runId = requireRunId(call.operands[0]);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    const [record, result, rejection] = await Promise.all([
+      loadRecord(cloud.store, runId),
+      loadResult(cloud.store, resultObject(runId)),
+      findRejection(cloud.store, runId),
+    ]);
+    if (record === null && result === null && rejection === null) {
+      throw new CommandError(
+        EXIT_NOT_FOUND,
+        `nothing is known of a run ${runId} in ${cloud.target.bucket}: no record, no result, no rejection`,
+      );
+    }
+    if (call.has('json')) {
+      terminal.write(
+        `${JSON.stringify({ runId, record: hideNonces(record), result, rejection })}\n`,
+      );
+      return EXIT_DONE;
+    }
+    const end = result ?? (record === null ? rejection : null);
+    const lines = [
+      ...(record === null ? [] : timeline(record)),
+      ...(end === null ? [] : describeResult(end)),
+      ...(end === null && record !== null ? [lineOf(record, cloud.clock.nowMs())] : []),
+    ];
+    terminal.write(`${lines.join('\n')}\n`);
+    return EXIT_DONE;
+  },
+};
+
+/** A nonce proves a machine's word: it is not for screens and logs. */
+function hideNonces(record: RunRecord | null) {
+  if (record === null) return null;
+  return { ...record, attempts: record.attempts.map(({ nonce: _, ...shown }) => shown) };
+}
+
+function timeline(record: RunRecord): readonly string[] {
+  return stepsOf(record).map(
+    (step) => `${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`,
+  );
+}

@@ -1,0 +1,68 @@
+// `mayfly submit FILE|-`: publishes a request, with an id of its own, and can watch it to its end.
+import { sameJson } from '#functions/submit/same-json.ts';
+import type { Call, Verb } from '#scripts/mayfly/call.ts';
+import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
+import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
+import { readRequest } from '#scripts/mayfly/request-file.ts';
+import { REQUEST_FLAGS } from '#scripts/mayfly/request-flags.ts';
+import { makeRunId, requireRunId } from '#scripts/mayfly/run-id.ts';
+import { requireTarget } from '#scripts/mayfly/target.ts';
+import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { watchToEnd } from '#scripts/mayfly/watch.ts';
+import { MESSAGE_BYTES_MAX } from '#shared/plan/limits.ts';
+import { requestObject } from '#shared/plan/objects.ts';
+
+export const submitVerb: Verb = {
+  name: 'submit',
+  operands: '[FILE|-]',
+  operandsMin: 0,
+  operandsMax: 1,
+  takesRest: true,
+  summary: 'asks for a run; --wait watches it to its end',
+  details: [
+    'The request comes from FILE, from stdin (-), from flags, or from both: flags win. Words after --',
+    'become the container’s arguments. A request without a runId gets one, so that a repeated',
+    'delivery never makes a second run.',
+  ],
+  flags: { wait: { help: 'watch the run, end with its exit code' }, ...REQUEST_FLAGS },
+  run: submit,
+};
+
+async function submit(call: Call, terminal: Terminal): Promise<number> {
+  const fields = await readRequest(call, terminal);
+  const cloud = openCloud(await requireTarget(call, terminal), terminal);
+  const runId =
+    fields.runId === undefined
+      ? makeRunId(cloud.clock, cloud.entropy)
+      : requireRunId(
+          typeof fields.runId === 'string' ? fields.runId : JSON.stringify(fields.runId),
+        );
+  const request = { ...fields, runId };
+  const text = JSON.stringify(request);
+  const bytes = Buffer.byteLength(text);
+  if (bytes > MESSAGE_BYTES_MAX) {
+    throw usageError(
+      `the request has ${bytes} bytes, at most ${MESSAGE_BYTES_MAX}; put large data in an input object`,
+    );
+  }
+  const foreignResult = call.has('wait') && (await isOthers(cloud, runId, request));
+  const messageId = await cloud.publishRequest(text);
+  terminal.note(`run ${runId} asked for (message ${messageId})`);
+  if (call.has('wait')) {
+    return watchToEnd(cloud, { call, terminal, runId, messageId, foreignResult });
+  }
+  terminal.write(call.has('json') ? `${JSON.stringify({ runId, messageId })}\n` : `${runId}\n`);
+  terminal.note(`  watch it: mayfly watch ${runId}`);
+  return EXIT_DONE;
+}
+
+/** True when the id belongs to a run with other content: this message can only be rejected. */
+async function isOthers(cloud: Cloud, runId: string, request: unknown): Promise<boolean> {
+  const stored = await cloud.store.read(requestObject(runId));
+  if (stored.kind === 'absent') return false;
+  try {
+    return !sameJson(JSON.parse(new TextDecoder().decode(stored.bytes)), request);
+  } catch {
+    return true; // whatever stands there is not this request
+  }
+}

@@ -1,0 +1,70 @@
+// `mayfly watch RUN`: a run's life until its end, from the bucket alone.
+import type { Call, Verb } from '#scripts/mayfly/call.ts';
+import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
+import {
+  CommandError,
+  EXIT_INTERRUPTED,
+  EXIT_NOT_FOUND,
+  EXIT_REJECTED,
+  exitCodeOfRun,
+} from '#scripts/mayfly/exit-codes.ts';
+import { followRun, POLL_MS_DEFAULT } from '#scripts/mayfly/follow.ts';
+import { requireRunId } from '#scripts/mayfly/run-id.ts';
+import { describeResult } from '#scripts/mayfly/summary.ts';
+import { requireTarget } from '#scripts/mayfly/target.ts';
+import type { Terminal } from '#scripts/mayfly/terminal.ts';
+
+export const watchVerb: Verb = {
+  name: 'watch',
+  operands: 'RUN',
+  operandsMin: 1,
+  operandsMax: 1,
+  takesRest: false,
+  summary: 'shows a run’s life until it ends',
+  details: [
+    'Ends with the container’s own exit code, or one that says how the run ended. Ctrl-C leaves the',
+    'run alive and says how to cancel it.',
+  ],
+  flags: {},
+  async run(call, terminal) {
+    const runId = requireRunId(call.operands[0]);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    return watchToEnd(cloud, { call, terminal, runId, messageId: null, foreignResult: false });
+  },
+};
+
+export interface WatchedRun {
+  readonly call: Call;
+  readonly terminal: Terminal;
+  readonly runId: string;
+  readonly messageId: string | null;
+  readonly foreignResult: boolean;
+}
+
+/** Follows the run, prints its end and gives the exit code; `submit --wait` ends here too. */
+export async function watchToEnd(cloud: Cloud, run: WatchedRun): Promise<number> {
+  const { terminal, runId } = run;
+  const end = await followRun(
+    { ...cloud, note: terminal.note, move: terminal.move, interruption: terminal.interruption() },
+    { ...run, pollMs: POLL_MS_DEFAULT },
+  );
+  terminal.move(null);
+  switch (end.kind) {
+    case 'detached':
+      terminal.note(`detached: ${runId} goes on without this command`);
+      terminal.note(`  watch again: mayfly watch ${runId}`);
+      terminal.note(`  cancel it:   mayfly cancel ${runId}`);
+      return EXIT_INTERRUPTED;
+    case 'unknown':
+      throw new CommandError(
+        EXIT_NOT_FOUND,
+        `nothing is known of a run ${runId} in ${cloud.target.bucket}: no record, no result, no rejection`,
+      );
+    case 'ended':
+    case 'rejected': {
+      const lines = describeResult(end.result).join('\n');
+      terminal.write(run.call.has('json') ? `${JSON.stringify(end.result)}\n` : `${lines}\n`);
+      return end.kind === 'rejected' ? EXIT_REJECTED : exitCodeOfRun(end.result);
+    }
+  }
+}
