@@ -1,5 +1,6 @@
 // The shapes that planning works on and hands out: the validated request, what a deployment allows,
 // the places to try, the planned creation. Plain data; the rules stand in the files beside it.
+import type { GuestSettings } from '#shared/plan/guest-settings.ts';
 
 export type Runtime = 'gce' | 'cloudrun-jobs';
 export type Architecture = 'amd64' | 'arm64';
@@ -111,6 +112,8 @@ export interface PlanSettings {
   readonly instanceMetadata: Readonly<Record<string, string>>;
   /** Base URLs that the machine calls; Google's own unless pointed elsewhere. No trailing slash. */
   readonly endpoints: { readonly storage: string; readonly compute: string };
+  /** What of the machine's periods and places is not the default. */
+  readonly guest?: Partial<GuestSettings>;
 }
 
 /** One place to try. */

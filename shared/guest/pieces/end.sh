@@ -1,0 +1,84 @@
+# shellcheck shell=bash
+# The end, however it came: the container stopped, the true cause reported, the machine deleted.
+
+DETAIL_LINES=25
+DETAIL_CHARACTERS=800
+# Three bytes of UTF-8 at most become one UTF-16 unit; some more, for blank lines at the end.
+DETAIL_BYTES=2600
+
+# Runs once, and no signal ends it half way.
+clean_up() {
+  trap - EXIT
+  trap '' TERM HUP INT USR1 USR2
+  set +e
+  end_helpers
+  if [[ $CLAIM_STATE == won || $CLAIM_STATE == second-boot ]]; then
+    [[ -n $REPORTED ]] || report_end
+  elif [[ -n $INTERRUPTED ]]; then
+    # Nothing was begun, so the next boot may begin: not ours to delete.
+    exit 0
+  fi
+  rm -rf "${WORK_DIR:?}/home"
+  # The control plane deletes the machine once it has read the report; this is for when it does not.
+  [[ $REPORTED != accepted || -n $INTERRUPTED ]] || sleep "$SELF_DELETE_DELAY_SECONDS"
+  delete_machine
+  rm -f "$WORK_DIR/process"
+}
+
+end_helpers() {
+  local pid
+  for pid in $(jobs -p); do kill "$pid" 2>/dev/null; done
+  # A beat that is being sent must not land after the last log.
+  [[ -z ${HEART:-} || -n $INTERRUPTED ]] || wait "$HEART"
+}
+
+# CAUSE, when the container's own end has not decided it; a stop without a reason is an interruption.
+decide_cause() {
+  if [[ -z $CAUSE ]]; then
+    if [[ $CLAIM_STATE == second-boot ]]; then
+      CAUSE=interrupted
+    elif [[ -n $INTERRUPTED ]]; then
+      CAUSE=interrupted
+      metadata instance/preempted && [[ $REPLY == TRUE ]] && CAUSE=preempted
+    else
+      CAUSE=step-failed
+    fi
+  fi
+  # The code of a container that was made to end is not its own.
+  case $CAUSE in timeout | ttl | interrupted | preempted) EXIT_CODE=null ;; esac
+}
+
+report_end() {
+  local status=FAILED stop=''
+  decide_cause
+  [[ $CAUSE != exit || $EXIT_CODE != 0 ]] || status=SUCCEEDED
+  if [[ -n $STARTED && -z $ENDED ]]; then
+    if [[ -n $INTERRUPTED ]]; then
+      # The network goes soon: the report does not wait for the container's end.
+      stop_container "$INTERRUPT_GRACE_SECONDS" &
+      stop=$!
+    else
+      stop_container "$STOP_GRACE_SECONDS"
+    fi
+  fi
+  [[ -z $STARTED || -n $INTERRUPTED ]] || persist "$TTL_SECONDS" "$TRIES" send_log
+  make_detail
+  make_marker "$status" "$CAUSE" "$JSON" "$OUTPUTS" "$NONCE"
+  say "report: $status $CAUSE"
+  persist "$TTL_SECONDS" 1000000 write_marker
+  case $? in 0) REPORTED=accepted ;; 3) REPORTED=already ;; *) REPORTED=no ;; esac
+  say "report: $REPORTED"
+  [[ -z $stop ]] || { wait "$stop"; send_log; }
+}
+
+# The last lines of the container, or of the steps where the container has said nothing, in JSON.
+make_detail() {
+  JSON='""'
+  [[ $CAUSE == step-failed || $EXEC_START_EPOCH == null ]] ||
+    last_of < <(container_log | tail -c "$LOG_BYTES")
+  [[ $JSON != '""' || $CAUSE == exit && $EXIT_CODE == 0 ]] || last_of <"$WORK_DIR/steps.log"
+}
+
+last_of() {
+  bytes_to_json "$DETAIL_CHARACTERS" < <(tail -n "$DETAIL_LINES" | tail -c "$DETAIL_BYTES")
+}

@@ -1,0 +1,121 @@
+// The scripts of one machine: guest script texts with the blanks of one attempt filled in. Pure; what
+// only the machine can know (its boot, its cores when the type is unknown) is left to the script.
+import { createHash } from 'node:crypto';
+import { inputBlanks, outputBlanks, packageBlanks } from '#shared/plan/container-files.ts';
+import { GUEST_DEFAULTS, type GuestSettings } from '#shared/plan/guest-settings.ts';
+import { hostMatches, parseImageReference } from '#shared/plan/image-reference.ts';
+import type { IntentInput, RunRequest } from '#shared/plan/model.ts';
+import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
+import { type BlankValues, fillBlanks } from '#shared/plan/script-blanks.ts';
+
+/** What planning knows of the machine. */
+export interface MachineFacts {
+  readonly instanceName: string;
+  /** The container's cores; null: as many as the machine finds. */
+  readonly threads: number | null;
+}
+
+/** Contract §1, `capabilities`: all others are dropped. */
+const KEPT_CAPABILITIES = [
+  ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID', 'KILL', 'NET_BIND_SERVICE'],
+];
+
+/** The value of the metadata key `startup-script`. */
+export function buildStartupScript(input: IntentInput, facts: MachineFacts): string {
+  const { request } = input.plan;
+  const { settings } = input;
+  const guest = { ...GUEST_DEFAULTS, ...settings.guest };
+  const image = imageOf(input);
+  return fillBlanks(input.scripts.startup, {
+    ...sharedBlanks(input, facts, guest),
+    NONCE_SHA256: createHash('sha256').update(input.nonce).digest('hex'),
+    CLAIM_OBJECT: claimObject(request.runId, input.attempt),
+    LOG_OBJECT: logObject(request.runId, input.attempt),
+    IMAGE: image,
+    LOGIN_HOST: loginHost(image, settings.imageHosts),
+    DOCKER_FLAGS: dockerFlags(request),
+    CONTAINER_ENV: Object.entries(request.env).map(([name, value]) => `${name}=${value}`),
+    CONTAINER_ARGS: [...(request.command ?? []).slice(1), ...request.args],
+    ...packageBlanks(request),
+    ...inputBlanks(request, input.inputs),
+    ...outputBlanks(request),
+    THREADS: facts.threads === null ? '' : String(facts.threads),
+    TIMEOUT_SECONDS: String(request.timeoutSeconds),
+    STALL_SECONDS: String(guest.stallSeconds),
+    DOCKER_SECONDS: String(guest.dockerSeconds),
+    PULL_SECONDS: String(guest.pullSeconds),
+    HEARTBEAT_SECONDS: String(guest.heartbeatSeconds),
+    END_MARGIN_SECONDS: String(guest.endMarginSeconds),
+    REPORT_MARGIN_SECONDS: String(guest.reportMarginSeconds),
+    STOP_GRACE_SECONDS: String(guest.stopGraceSeconds),
+    INTERRUPT_GRACE_SECONDS: String(guest.interruptGraceSeconds),
+    SELF_DELETE_DELAY_SECONDS: String(guest.selfDeleteDelaySeconds),
+    LOG_BYTES: String(guest.logBytes),
+    CONTAINER_LOG_SIZE: guest.containerLogSize,
+  });
+}
+
+/** The value of the metadata key `shutdown-script`. */
+export function buildShutdownScript(input: IntentInput, facts: MachineFacts): string {
+  const guest = { ...GUEST_DEFAULTS, ...input.settings.guest };
+  return fillBlanks(input.scripts.shutdown, {
+    ...sharedBlanks(input, facts, guest),
+    SHUTDOWN_WAIT_SECONDS: String(guest.shutdownWaitSeconds),
+  });
+}
+
+function sharedBlanks(input: IntentInput, facts: MachineFacts, guest: GuestSettings): BlankValues {
+  const { attempt, candidate, nonce, plan, settings } = input;
+  const { runId, ttlSeconds } = plan.request;
+  return {
+    RUN_ID: runId,
+    ATTEMPT: String(attempt),
+    INSTANCE: facts.instanceName,
+    ZONE: candidate.zone,
+    PROJECT: settings.project,
+    BUCKET: settings.bucket,
+    MARKER_OBJECT: markerObject(facts.instanceName),
+    NONCE: nonce,
+    TTL_SECONDS: String(ttlSeconds),
+    STORAGE_URL: settings.endpoints.storage,
+    COMPUTE_URL: settings.endpoints.compute,
+    WORK_DIR: guest.workDir,
+    BOOT_ID_FILE: guest.bootIdFile,
+    UPTIME_FILE: guest.uptimeFile,
+    CONNECT_SECONDS: String(guest.connectSeconds),
+    CALL_SECONDS: String(guest.callSeconds),
+    TRIES: String(guest.tries),
+    DELETE_TRIES: String(guest.deleteTries),
+    BACKOFF_MS: String(guest.backoffMs),
+    BACKOFF_MAX_MS: String(guest.backoffMaxMs),
+  };
+}
+
+/** The request's image, or exactly what the first attempt pulled, given whole or as a digest alone. */
+function imageOf({ plan, pinnedImage }: IntentInput): string {
+  const { image } = plan.request;
+  if (image === null) throw new Error('a machine needs an image, and the request has none');
+  if (pinnedImage === null) return image;
+  if (!pinnedImage.startsWith('sha256:')) return pinnedImage;
+  const [named = ''] = image.split('@');
+  const tag = named.indexOf(':', named.lastIndexOf('/') + 1);
+  return `${tag < 0 ? named : named.slice(0, tag)}@${pinnedImage}`;
+}
+
+/** The machine's token goes to the registries of the settings and to no other host. */
+function loginHost(image: string, imageHosts: readonly string[]): string {
+  const reference = parseImageReference(image);
+  if (reference.kind === 'invalid') throw new Error(`not an image reference: ${image}`);
+  return hostMatches(reference.host, imageHosts) ? reference.host : '';
+}
+
+function dockerFlags(request: RunRequest): string[] {
+  const flags = ['--cap-drop', 'ALL'];
+  for (const name of new Set([...KEPT_CAPABILITIES, ...request.capabilities])) {
+    flags.push('--cap-add', name);
+  }
+  if (request.workingDir !== null) flags.push('--workdir', request.workingDir);
+  const program = request.command?.[0];
+  if (program !== undefined) flags.push('--entrypoint', program);
+  return flags;
+}
