@@ -1,6 +1,10 @@
-// The settings (contract §5): one frozen typed object from `MAYFLY_*` variables. Every wrong or
-// missing variable is named at once. `process.env` is read nowhere else.
+// The settings (contract §5): one frozen typed object from environment variables. Every wrong or
+// missing variable is named at once. `process.env` is read nowhere else but at the entry points that
+// hand it in.
+import { type Environment, SettingsError, SettingsReader } from '#shared/cloud/settings-reader.ts';
+import { SETTINGS, type Setting } from '#shared/cloud/settings-table.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
+import { subnetworkPath } from '#shared/plan/subnetwork.ts';
 
 export interface PushSettings {
   readonly mode: 'platform' | 'verify' | 'internal-token';
@@ -28,4 +32,144 @@ export interface Settings {
     readonly pubsub: string | null;
     readonly scheduler: string | null;
   };
+  /** Where an emulator stands in: no credentials are looked up for it. */
+  readonly emulated?: { readonly storage: boolean; readonly pubsub: boolean };
+  /** The project billed for storage requests; null: the bucket's own. */
+  readonly userProject?: string | null;
+}
+
+const GOOGLE_STORAGE = 'https://storage.googleapis.com';
+const GOOGLE_COMPUTE = 'https://compute.googleapis.com';
+/** Metadata keys that planning writes itself (contract §2). */
+const OWN_METADATA_KEYS = new Set([
+  'startup-script',
+  'shutdown-script',
+  'google-logging-enabled',
+  'enable-guest-attributes',
+  'user-data',
+]);
+
+/** Reads all settings. Throws a SettingsError that names every fault. */
+export function readSettings(environment: Environment): Settings {
+  const reader = new SettingsReader(environment);
+  const plan = readPlanSettings(reader);
+  const push = readPushSettings(reader, environment);
+  const emulators = {
+    storage: reader.optional(SETTINGS.emulatorStorage),
+    pubsub: reader.optional(SETTINGS.emulatorPubsub),
+  };
+  const endpoints = {
+    storage: emulators.storage ?? reader.optional(SETTINGS.endpointStorage),
+    compute: reader.optional(SETTINGS.endpointCompute),
+    pubsub: emulators.pubsub ?? reader.optional(SETTINGS.endpointPubsub),
+    scheduler: reader.optional(SETTINGS.endpointScheduler),
+  };
+  const settings = {
+    plan: {
+      ...plan,
+      endpoints: {
+        storage: endpoints.storage ?? GOOGLE_STORAGE,
+        compute: endpoints.compute ?? GOOGLE_COMPUTE,
+      },
+    },
+    push,
+    sweepPeriodSeconds: reader.needed(SETTINGS.sweepPeriodSeconds, 0),
+    reapsPerSweepMax: reader.needed(SETTINGS.reapsPerSweepMax, 0),
+    retentionDays: reader.needed(SETTINGS.retentionDays, 0),
+    endpoints,
+    emulated: { storage: emulators.storage !== null, pubsub: emulators.pubsub !== null },
+    userProject: reader.optional(SETTINGS.userProject),
+  };
+  if (reader.faults.length > 0) throw new SettingsError(reader.faults);
+  return freeze(settings);
+}
+
+function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints'> {
+  const project = reader.needed(SETTINGS.project, '');
+  const regions = reader.needed<readonly string[]>(SETTINGS.regions, []);
+  return {
+    deployment: reader.needed(SETTINGS.deployment, ''),
+    project,
+    bucket: reader.needed(SETTINGS.bucket, ''),
+    regions,
+    subnetworks: readSubnetworks(reader, regions, project),
+    workerServiceAccounts: reader.needed<readonly string[]>(SETTINGS.workerServiceAccounts, []),
+    imageHosts: reader.needed<readonly string[]>(SETTINGS.imageHosts, []),
+    capabilitiesAllowed: reader.optional(SETTINGS.capabilitiesAllowed) ?? [],
+    metadataAccessDefault: reader.needed<boolean>(SETTINGS.metadataAccessDefault, false),
+    ttlSecondsMax: reader.needed(SETTINGS.ttlSecondsMax, 0),
+    budgetUsdMax: reader.optional(SETTINGS.budgetUsdMax),
+    defaultRuntime: reader.needed(SETTINGS.defaultRuntime, 'gce'),
+    fullLog: reader.needed(SETTINGS.fullLog, 'logging'),
+    diskKmsKey: reader.optional(SETTINGS.diskKmsKey),
+    networkTags: reader.optional(SETTINGS.networkTags) ?? [],
+    instanceMetadata: readInstanceMetadata(reader),
+  };
+}
+
+/** Every region gets a subnetwork: the one that is set, else the one named default. */
+function readSubnetworks(
+  reader: SettingsReader,
+  regions: readonly string[],
+  project: string,
+): Readonly<Record<string, string>> {
+  const given = reader.optional(SETTINGS.subnetworks) ?? {};
+  const paths: Record<string, string> = {};
+  for (const region of new Set([...regions, ...Object.keys(given)])) {
+    if (!regions.includes(region)) {
+      const rule = `${JSON.stringify(region)} is not in MAYFLY_REGIONS`;
+      reader.refuse(SETTINGS.subnetworks, rule, regions.join(', ') || 'a region of MAYFLY_REGIONS');
+      continue;
+    }
+    const read = subnetworkPath(given[region] ?? 'default', region, project);
+    if (read.kind === 'path') paths[region] = read.path;
+    else reader.refuse(SETTINGS.subnetworks, read.rule, read.accepted);
+  }
+  return paths;
+}
+
+function readInstanceMetadata(reader: SettingsReader): Readonly<Record<string, string>> {
+  const metadata = reader.optional(SETTINGS.instanceMetadata) ?? {};
+  for (const key of Object.keys(metadata)) {
+    const own = OWN_METADATA_KEYS.has(key) || key.startsWith('mayfly-');
+    if (own || !/^[a-zA-Z0-9_-]{1,128}$/.test(key)) {
+      const rule = own
+        ? `${JSON.stringify(key)} is a key of our own`
+        : `${JSON.stringify(key)} is no legal metadata key`;
+      reader.refuse(SETTINGS.instanceMetadata, rule, 'letters, digits, - and _, 128 at most');
+    }
+  }
+  return metadata;
+}
+
+function readPushSettings(reader: SettingsReader, environment: Environment): PushSettings {
+  const mode = reader.needed(SETTINGS.pushMode, 'platform');
+  const audience = reader.optional(SETTINGS.pushAudience);
+  const serviceAccounts = reader.optional(SETTINGS.pushServiceAccounts);
+  const internalToken = reader.optional(SETTINGS.pushToken);
+  const local = mode === 'internal-token';
+  if (local && environment.K_SERVICE) {
+    const rule = 'internal-token is for this machine alone, and this is a Cloud Run service';
+    reader.refuse(SETTINGS.pushMode, rule, 'platform, verify');
+  }
+  const lacking = (setting: Setting<unknown>) =>
+    reader.refuseOnce(setting, `PUSH_MODE ${mode} needs it`, setting.effect);
+  if (local && internalToken === null) lacking(SETTINGS.pushToken);
+  if (!local && audience === null) lacking(SETTINGS.pushAudience);
+  if (!local && serviceAccounts === null) lacking(SETTINGS.pushServiceAccounts);
+  return {
+    mode,
+    audience: audience ?? '',
+    serviceAccounts: serviceAccounts ?? [],
+    subscriptions: reader.optional(SETTINGS.pushSubscriptions),
+    jwksUrl: reader.needed(SETTINGS.jwksUrl, ''),
+    internalToken: local ? internalToken : null,
+  };
+}
+
+function freeze<Value extends object>(value: Value): Value {
+  for (const part of Object.values(value)) {
+    if (typeof part === 'object' && part !== null) freeze(part as object);
+  }
+  return Object.freeze(value);
 }

@@ -59,6 +59,20 @@ const RATE_LIMIT_REASONS = new Set([
   'CONCURRENT_OPERATIONS_QUOTA_EXCEEDED',
 ]);
 
+/** google.rpc.Code, the ones that a refusal carries. */
+const RPC_WORDS: Readonly<Record<number, string>> = {
+  3: 'INVALID_ARGUMENT',
+  4: 'DEADLINE_EXCEEDED',
+  5: 'NOT_FOUND',
+  6: 'ALREADY_EXISTS',
+  7: 'PERMISSION_DENIED',
+  8: 'RESOURCE_EXHAUSTED',
+  9: 'FAILED_PRECONDITION',
+  13: 'INTERNAL',
+  14: 'UNAVAILABLE',
+  16: 'UNAUTHENTICATED',
+};
+
 /**
  * Turns a reply that is not a success into an error.
  *
@@ -97,6 +111,18 @@ export function translateFailure(method: string, cause: unknown): CloudError {
     message: `${method} got no reply (${code}): ${cut(text)}`,
     cause,
   });
+}
+
+/** Turns what a generated client throws (an RPC code, and the HTTP status where one came). */
+export function translateRpcError(method: string, thrown: unknown): CloudError {
+  const error = asObject(thrown);
+  const status = error?.httpStatusCode;
+  if (thrown instanceof Error && typeof status === 'number') {
+    const reason = asText(error?.reason) ?? RPC_WORDS[Number(error?.code)] ?? '';
+    const body = { error: { message: thrown.message, status: reason } };
+    return translateReply(method, status, body, thrown);
+  }
+  return translateFailure(method, thrown);
 }
 
 /** An answer that is not of the documented shape: nothing may be concluded from it. */

@@ -77,13 +77,14 @@ function createCaller(options: ObjectStoreOptions): Caller {
     entropy: options.entropy ?? systemEntropy,
   };
   const billed = options.userProject ? { userProject: options.userProject } : {};
-  let library: ReturnType<typeof openLibrary> | null = null;
+  let kept: ReturnType<typeof openLibrary> | null = null;
   return (method, query, run) =>
-    repeatWhileRetriable(timing, REPEAT_POLICY, () =>
-      withDeadline(method, options.timeoutMs ?? TIMEOUT_MS, async (signal) => {
+    repeatWhileRetriable(timing, REPEAT_POLICY, async () => {
+      kept ??= openLibrary(endpoint, credentials);
+      const { storage, client } = await kept;
+      return withDeadline(method, options.timeoutMs ?? TIMEOUT_MS, async (signal) => {
+        // First: the library would report a token endpoint's 404 as the object's.
         await ensureToken(credentials, endpoint);
-        library ??= openLibrary(endpoint, credentials);
-        const { storage, client } = await library;
         using tracked = trackCall(signal, { ...billed, ...query });
         const bucket = client.bucket(options.bucket);
         bucket.interceptors.push(tracked.interceptor);
@@ -93,8 +94,8 @@ function createCaller(options: ObjectStoreOptions): Caller {
         } catch (error) {
           throw translateStorageError(method, error);
         }
-      }),
-    );
+      });
+    });
 }
 
 async function openLibrary(endpoint: string, credentials: Credentials) {

@@ -12,11 +12,18 @@ export interface Credentials {
   auth(): Promise<GoogleAuth>;
 }
 
-/** Application Default Credentials: the attached account, a key file, or the user's own login. */
-export function applicationCredentials(): Credentials {
+/**
+ * Application Default Credentials: the attached account, a key file, or the user's own login.
+ *
+ * @param project when it is given, the library does not start `gcloud` to find one (0.7 s)
+ */
+export function applicationCredentials(project?: string): Credentials {
   return lazily(async () => {
     const { GoogleAuth } = await import('google-auth-library');
-    return new GoogleAuth({ scopes: [SCOPE] });
+    return new GoogleAuth({
+      scopes: [SCOPE],
+      ...(project === undefined ? {} : { projectId: project }),
+    });
   });
 }
 
@@ -36,8 +43,8 @@ export function noCredentials(project: string): Credentials {
 export function createTransport(credentials: Credentials = applicationCredentials()): Transport {
   return async (call: HttpCall): Promise<HttpReply> => {
     const method = `${call.method} ${new URL(call.url).pathname}`;
+    const auth = await credentials.auth();
     return withDeadline(method, call.timeoutMs, async (signal) => {
-      const auth = await credentials.auth();
       const reply = await auth.request<string>({
         url: call.url,
         method: call.method,

@@ -1,0 +1,31 @@
+// All Google clients of a deployment from its settings. They share one token; nothing is loaded or
+// called before the first use.
+import { createCompute } from '#shared/cloud/compute-client.ts';
+import type { Settings } from '#shared/cloud/config.ts';
+import { createPublisher } from '#shared/cloud/pubsub.ts';
+import { createScheduler } from '#shared/cloud/scheduler.ts';
+import { createObjectStore } from '#shared/cloud/storage-client.ts';
+import { applicationCredentials, createTransport, noCredentials } from '#shared/cloud/token.ts';
+
+export function createClients({ plan, endpoints, emulated, userProject }: Settings) {
+  const { project, bucket } = plan;
+  const account = applicationCredentials(project);
+  const nobody = noCredentials(project);
+  const transport = createTransport(account);
+  return {
+    transport,
+    store: createObjectStore({
+      bucket,
+      endpoint: endpoints.storage,
+      credentials: emulated?.storage === true ? nobody : account,
+      userProject: userProject ?? null,
+    }),
+    compute: createCompute({ project, endpoint: endpoints.compute, transport }),
+    publisher: createPublisher({
+      project,
+      endpoint: endpoints.pubsub,
+      credentials: emulated?.pubsub === true ? nobody : account,
+    }),
+    scheduler: createScheduler({ endpoint: endpoints.scheduler, credentials: account }),
+  };
+}
