@@ -56,6 +56,13 @@ const LOST_EXIT_CODE = 255;
 const NEVER = '0001-01-01T00:00:00Z';
 
 export const containerRoot = (folder: string) => join(folder, 'root');
+/** The roots of all containers of a machine's docker folder. */
+export const containerRoots = (stateFolder: string): string[] =>
+  existsSync(join(stateFolder, 'containers'))
+    ? readdirSync(join(stateFolder, 'containers')).map((id) =>
+        containerRoot(join(stateFolder, 'containers', id)),
+      )
+    : [];
 export const containerLog = (folder: string) => join(folder, 'log');
 
 export class ContainerStore {

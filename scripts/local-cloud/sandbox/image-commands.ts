@@ -97,15 +97,20 @@ export async function login(session: DockerSession, words: readonly string[]): P
     throw new DockerError('Error: Cannot perform an interactive login from a non TTY device');
   }
   const auth = Buffer.from(`${username}:${password}`).toString('base64');
-  changeAuths(session, (auths) => ({ ...auths, [flags.words[0] ?? DOCKER_HUB]: { auth } }));
+  changeAuths(session, (auths) => ({ ...auths, [registryName(flags.words[0])]: { auth } }));
   return 'Login Succeeded\n';
 }
 
 /** `docker logout [REGISTRY]`. */
 export function logout(session: DockerSession, words: readonly string[]): string {
-  const registry = words[0] ?? DOCKER_HUB;
+  const registry = registryName(words[0]);
   changeAuths(session, ({ [registry]: _removed, ...others }) => others);
   return `Removing login credentials for ${registry}\n`;
+}
+
+// As docker's client: a registry is stored by host and port, without scheme and path.
+function registryName(word: string | undefined): string {
+  return word?.replace(/^https?:\/\//, '').replace(/\/.*$/, '') ?? DOCKER_HUB;
 }
 
 type Auths = Readonly<Record<string, { readonly auth: string }>>;

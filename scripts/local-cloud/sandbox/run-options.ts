@@ -144,12 +144,18 @@ function readVolume(entry: string): Mount {
   return { source: first, target };
 }
 
-/** `type=bind,source=/a,target=/b,readonly`. */
+/** `type=bind,source=/a,target=/b,readonly`: one line of CSV. */
 function readMount(entry: string): Mount {
-  const fields = new Map(entry.split(',').map(splitPair));
+  const fields = new Map(splitCsv(entry).map(splitPair));
   const target = fields.get('target') ?? fields.get('destination') ?? fields.get('dst');
   if (target === undefined) throw new DockerError(`invalid argument "${entry}" for --mount`, 125);
   return { source: fields.get('source') ?? fields.get('src') ?? null, target };
+}
+
+/** A field with a comma or a quote stands in quotes, and a quote in it is doubled. */
+function splitCsv(line: string): string[] {
+  const fields = line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g);
+  return [...fields].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain ?? '');
 }
 
 function splitPair(entry: string): [string, string] {
