@@ -50,10 +50,10 @@ export function flag(text: string): Parsed<boolean> {
   return value(text === 'true');
 }
 
-/** A list of such texts, separated by commas; blanks around them do not count. */
+/** A list of such texts, separated by commas; blanks around the commas do not count. */
 export function listOf(parse: Parse<string>): Parse<readonly string[]> {
   return (text) => {
-    const items = text.split(',').map((item) => item.trim());
+    const items = text.split(/\s*,\s*/);
     for (const item of items) {
       const parsed = parse(item);
       if (parsed.kind === 'broken') {

@@ -51,7 +51,7 @@ export class SettingsReader {
   /** As `optional`, but a missing one is a fault; then `standIn` lets the reading go on. */
   needed<Value>(setting: Setting<Value>, standIn: Value): Value {
     const read = this.optional(setting);
-    if (read === null) this.refuseOnce(setting, 'it has to be set', setting.effect);
+    if (read === null) this.refuseMissing(setting, 'it has to be set');
     return read ?? standIn;
   }
 
@@ -65,9 +65,10 @@ export class SettingsReader {
     });
   }
 
-  refuseOnce(setting: Setting<unknown>, rule: string, accepted: string): void {
-    if (this.faults.every(({ name }) => name !== setting.name)) {
-      this.refuse(setting, rule, accepted);
-    }
+  /** Tells what would be accepted, unless the variable has a fault already. */
+  refuseMissing(setting: Setting<unknown>, rule: string): void {
+    if (this.faults.some(({ name }) => name === setting.name)) return;
+    const parsed = setting.parse('');
+    this.refuse(setting, rule, parsed.kind === 'broken' ? parsed.accepted : setting.effect);
   }
 }
