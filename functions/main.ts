@@ -2,11 +2,12 @@
 // that a cold start pays for nothing else. An outcome becomes a status here: done is 204 (a body or a
 // 202 makes some brokers repeat), retry is 503, a fault that nobody foresaw is 500 and logged.
 import { createHash } from 'node:crypto';
-import type { HttpFunction, Request } from '@google-cloud/functions-framework';
+import { type HttpFunction, http, type Request } from '@google-cloud/functions-framework';
 import { z } from 'zod';
 import type { Log } from '#shared/cloud/log.ts';
 import { openEnvelope, type PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
+import { systemLog } from '#shared/runs/real-deps.ts';
 
 type Handle = (message: PushMessage) => Promise<Outcome>;
 
@@ -81,7 +82,7 @@ function answering(log: Log, answer: (request: Request) => Promise<Answer>): Htt
       else response.end();
     } catch (error) {
       const fault = error instanceof Error ? error : new Error(String(error));
-      log('ERROR', 'request-failed', `${fault.name}: ${fault.message}`, { stack: fault.stack });
+      log('ERROR', 'request-failed', `${fault.name}: ${fault.message}`, { error: fault });
       response.status(500).type('text/plain').send('failed: the reason is in the log\n');
     }
   };
@@ -104,3 +105,55 @@ function parseJson(body: Buffer | undefined): unknown {
     return undefined;
   }
 }
+
+/** Where no dead letter is due, what cannot be opened is in the log, and that is all. */
+const ACKNOWLEDGE = async (): Promise<Outcome> => ({ kind: 'done' });
+
+async function loadSubmit(): Promise<PushFunction> {
+  const [handler, wiring] = await Promise.all([
+    import('#functions/submit/handler.ts'),
+    import('#functions/submit/wiring.ts'),
+  ]);
+  const deps = await wiring.submitDeps();
+  const routes = new Map<string, Handle>([
+    ['/', (message) => handler.handleSubmit(message, deps)],
+    ['/dead', (message) => handler.handleDead(message, deps)],
+  ]);
+  const onUnreadable = (push: UnreadablePush) => handler.handleUnreadable(push, deps);
+  return { subscriptions: deps.settings.push.subscriptions, routes, onUnreadable };
+}
+
+async function loadFinalize(): Promise<PushFunction> {
+  const [handler, wiring] = await Promise.all([
+    import('#functions/finalize/handler.ts'),
+    import('#functions/finalize/wiring.ts'),
+  ]);
+  const deps = await wiring.finalizeDeps();
+  const routes = new Map([['/', (message: PushMessage) => handler.handleFinalize(message, deps)]]);
+  const { subscriptions } = deps.settings.push;
+  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+}
+
+async function loadNotify(): Promise<PushFunction> {
+  const [handler, wiring] = await Promise.all([
+    import('#functions/notify/handler.ts'),
+    import('#functions/notify/wiring.ts'),
+  ]);
+  const deps = await wiring.notifyDeps();
+  const routes = new Map([['/', (message: PushMessage) => handler.handleNotify(message, deps)]]);
+  const { subscriptions } = deps.settings.push;
+  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+}
+
+async function sweep(request: { readonly dryRun: boolean }): Promise<unknown> {
+  const [handler, wiring] = await Promise.all([
+    import('#functions/sweep/handler.ts'),
+    import('#functions/sweep/wiring.ts'),
+  ]);
+  return await handler.handleSweep(request, await wiring.sweepDeps());
+}
+
+http('submit', servePush(loadSubmit, systemLog));
+http('finalize', servePush(loadFinalize, systemLog));
+http('notify', servePush(loadNotify, systemLog));
+http('sweep', serveSweep(sweep, systemLog));

@@ -5,9 +5,14 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { DRAIN_TIMEOUT_MS, drainServer } from '#functions/drain.ts';
+import { DRAIN_TIMEOUT_MS, drainAtSignals, drainServer } from '#functions/drain.ts';
+import { systemClock } from '#shared/cloud/clock.ts';
 import type { Log } from '#shared/cloud/log.ts';
-import type { Authentication, PushHeaders } from '#shared/push/authenticate.ts';
+import {
+  type Authentication,
+  createAuthenticator,
+  type PushHeaders,
+} from '#shared/push/authenticate.ts';
 import { discardBody, readBody } from '#shared/push/body.ts';
 import { PUSH_BODY_BYTES_MAX } from '#shared/push/limits.ts';
 
@@ -139,3 +144,22 @@ function portOf(server: Server): number {
     throw new Error('the server has no TCP port');
   return address.port;
 }
+
+/** Cloud Run's own names for what to serve and where; the target is a name that main.ts registers. */
+async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
+  const { settingsOfProcess, systemLog: log } = await import('#shared/runs/real-deps.ts');
+  try {
+    const { FUNCTION_TARGET: target = '', PORT: port = '8080' } = environment;
+    if (!/^\d{1,5}$/.test(port)) throw new Error(`PORT is ${JSON.stringify(port)}: not a port`);
+    await import('#functions/main.ts');
+    const authenticate = createAuthenticator(settingsOfProcess().push, { clock: systemClock, log });
+    const server = await startServer({ target, port: Number(port), authenticate, log });
+    drainAtSignals(() => server.drain(), log);
+    log('INFO', 'server-started', `${target} listens on port ${server.port}`);
+  } catch (error) {
+    log('CRITICAL', 'server-not-started', String(error));
+    process.exitCode = 1;
+  }
+}
+
+if (import.meta.main) await serveProcess(process.env);

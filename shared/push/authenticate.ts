@@ -5,8 +5,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { type CryptoKey, compactVerify, decodeJwt, decodeProtectedHeader, errors } from 'jose';
 import type { Clock } from '#shared/cloud/clock.ts';
 import type { PushSettings } from '#shared/cloud/config.ts';
+import type { Log } from '#shared/cloud/log.ts';
 import { judgeClaims } from '#shared/push/claims.ts';
-import type { KeyCache } from '#shared/push/keys.ts';
+import { createKeyCache, type KeyCache } from '#shared/push/keys.ts';
 import { TOKEN_CHARACTERS_MAX } from '#shared/push/limits.ts';
 
 /** Lower-case names, as node:http gives them. */
@@ -53,6 +54,15 @@ export async function authenticate(
     default:
       return settings.mode satisfies never;
   }
+}
+
+/** The judge of one deployment's callers, with a key cache of its own. */
+export function createAuthenticator(
+  settings: PushSettings,
+  deps: { readonly clock: Pick<Clock, 'nowMs'>; readonly log: Log },
+): (headers: PushHeaders) => Promise<Authentication> {
+  const keys = createKeyCache({ url: settings.jwksUrl, ...deps });
+  return (headers) => authenticate(headers, settings, { clock: deps.clock, keys });
 }
 
 /** Where both headers are sent, Cloud Run checks the first alone and hands the second on unchecked. */
