@@ -1,6 +1,7 @@
 // What machines cost, in US dollars: a machine is billed for one minute at least and by the second
 // after that (compute pricing page), its boot disk for as long as it exists.
 import { ATTEMPTS_MAX, BILLED_SECONDS_MIN, DISK_USD_PER_GIB_HOUR } from '#shared/plan/limits.ts';
+import { machineFacts } from '#shared/plan/machines/catalogue.ts';
 import type { Candidate, Estimate, RetryPolicy } from '#shared/plan/model.ts';
 
 const SECONDS_PER_HOUR = 3600;
@@ -11,6 +12,11 @@ export function machineUsd(usdPerHour: number | null, seconds: number): number |
   if (usdPerHour === null) return null;
   const billed = Math.max(BILLED_SECONDS_MIN, Math.ceil(seconds));
   return roundUsd((usdPerHour * billed) / SECONDS_PER_HOUR);
+}
+
+/** An hour of a machine in us-central1 without its disks; null when the price is unknown. */
+export function machineUsdPerHour(machineType: string, spot: boolean): number | null {
+  return machineFacts(machineType)?.usdPerHour[spot ? 'SPOT' : 'STANDARD'] ?? null;
 }
 
 /** An hour of a boot disk; the dearest type's price when the type is not known. */

@@ -69,3 +69,9 @@ export const FAULT_VALUE_CHARACTERS_MAX = 120;
 export const JSON_DEPTH_MAX = 32;
 /** Faults told about one request. */
 export const FAULTS_MAX = 100;
+
+/** Machine types that are found for a need: one a family, the cheapest. */
+export const MACHINE_TYPES_CHOSEN_MAX = 6;
+
+/** Room in the metadata that a run's own texts leave to the scripts around them. */
+export const SCRIPT_BYTES_RESERVED = 48 * 1024;

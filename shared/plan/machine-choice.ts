@@ -1,0 +1,135 @@
+// Which machine types a run may get: those that it names, in its order, or the cheapest of each
+// family that fits its need. With what each of them costs and boots from.
+import { diskUsdPerHour } from '#shared/plan/cost.ts';
+import { fault } from '#shared/plan/fault.ts';
+import { MACHINE_TYPES_CHOSEN_MAX } from '#shared/plan/limits.ts';
+import { fitFaults, MODELS } from '#shared/plan/machine-fit.ts';
+import { MACHINES, machineFacts, refusedMachine } from '#shared/plan/machines/catalogue.ts';
+import { LOCAL_SSD_USD_PER_HOUR, type MachineFacts } from '#shared/plan/machines/family.ts';
+import type { Fault, GpuNeed, ProvisioningModel, RunRequest } from '#shared/plan/model.ts';
+
+/** The disk that a machine type of no table boots from: new families take Hyperdisk alone. */
+const UNKNOWN_DISK_TYPE = 'hyperdisk-balanced';
+
+export interface ChosenMachine {
+  readonly machineType: string;
+  /** Null: the type stands in no table. */
+  readonly facts: MachineFacts | null;
+  /** Models on offer that the request allows, in its order. */
+  readonly models: readonly ProvisioningModel[];
+  /** Machine, attached GPUs, boot disk and local SSDs, in us-central1. */
+  readonly usdPerHour: Readonly<Record<ProvisioningModel, number | null>>;
+  /** Where it is on offer with its GPUs; null: not recorded. */
+  readonly zones: readonly string[] | null;
+}
+
+export interface MachineChoice {
+  readonly machines: readonly ChosenMachine[];
+  readonly faults: readonly Fault[];
+  readonly warnings: readonly string[];
+}
+
+export function chooseMachines(request: RunRequest): MachineChoice {
+  return request.resources.machineTypes.length > 0
+    ? namedMachines(request)
+    : fittingMachines(request);
+}
+
+function namedMachines(request: RunRequest): MachineChoice {
+  const { machineTypes } = request.resources;
+  const faults: Fault[] = [];
+  const warnings: string[] = [];
+  const machines = machineTypes.map((machineType, index) => {
+    const field =
+      machineTypes.length === 1 ? 'resources.machineType' : `resources.machineTypes[${index}]`;
+    const facts = machineFacts(machineType);
+    const refusal = refusedMachine(machineType);
+    if (refusal !== null) {
+      const accepted = 'another machine type';
+      faults.push(fault(field, machineType, { rule: `${machineType} ${refusal}`, accepted }));
+    } else if (facts !== null) faults.push(...fitFaults(facts, request, field));
+    else
+      warnings.push(`${machineType} stands in no table here: it is not checked and has no price`);
+    return chosen(machineType, facts, request);
+  });
+  const distinct = new Map(faults.map((found) => [found.field + found.rule, found]));
+  return { machines, faults: [...distinct.values()], warnings };
+}
+
+/** The cheapest machine of each family that fits, so that a stock-out of one is not the end. */
+function fittingMachines(request: RunRequest): MachineChoice {
+  const cheapest = new Map<string, { facts: MachineFacts; usd: number }>();
+  for (const facts of MACHINES) {
+    if (!fitsNeed(facts, request)) continue;
+    const usd = lowestPrice(facts, request);
+    const known = cheapest.get(facts.family);
+    if (known === undefined || usd < known.usd) cheapest.set(facts.family, { facts, usd });
+  }
+  const machines = [...cheapest.values()]
+    .sort((a, b) => a.usd - b.usd)
+    .slice(0, MACHINE_TYPES_CHOSEN_MAX)
+    .map(({ facts }) => chosen(facts.machineType, facts, request));
+  const faults = machines.length > 0 ? [] : [fault('resources', request.resources, NOTHING_FITS)];
+  return { machines, faults, warnings: [] };
+}
+
+const NOTHING_FITS = {
+  rule: 'no machine in the catalogue has all that is asked for, as it is provisioned',
+  accepted: 'less of it, spot for machines that are never sold on demand, or a named machineType',
+};
+
+function fitsNeed(facts: MachineFacts, request: RunRequest): boolean {
+  const { resources } = request;
+  if (facts.cpus < resources.cpus || facts.memoryGiB < resources.memoryGiB) return false;
+  if (facts.architecture !== resources.architecture) return false;
+  if (!hasGpu(facts, resources.gpu)) return false;
+  return fitFaults(facts, request, '').length === 0;
+}
+
+/** Exactly the GPUs asked for, and none when none are; counts that are attached come later. */
+function hasGpu(facts: MachineFacts, gpu: GpuNeed | null): boolean {
+  if (gpu === null) return facts.gpu === null;
+  if (facts.gpu !== null) return facts.gpu.type === gpu.type && facts.gpu.count === gpu.count;
+  return facts.attachableGpus.some(({ type }) => type === gpu.type);
+}
+
+function lowestPrice(facts: MachineFacts, request: RunRequest): number {
+  const prices = MODELS[request.provisioning].map((model) => facts.usdPerHour[model]);
+  return Math.min(...prices.map((usd) => usd ?? Number.POSITIVE_INFINITY));
+}
+
+function chosen(
+  machineType: string,
+  facts: MachineFacts | null,
+  request: RunRequest,
+): ChosenMachine {
+  const { gpu } = request.resources;
+  const attached =
+    gpu === null ? undefined : facts?.attachableGpus.find(({ type }) => type === gpu.type);
+  const models = MODELS[request.provisioning];
+  const price = (model: ProvisioningModel) => {
+    const machine = facts?.usdPerHour[model] ?? null;
+    const gpus = attached === undefined ? 0 : attached.usdPerHour[model];
+    if (machine === null || gpus === null) return null;
+    return machine + gpus * (gpu?.count ?? 0) + disksUsdPerHour(facts, request);
+  };
+  return {
+    machineType,
+    facts,
+    models:
+      facts === null ? models : models.filter((model) => facts.provisioningModels.includes(model)),
+    usdPerHour: { STANDARD: price('STANDARD'), SPOT: price('SPOT') },
+    zones: attached?.zones ?? facts?.zones ?? null,
+  };
+}
+
+function disksUsdPerHour(facts: MachineFacts | null, { resources }: RunRequest): number {
+  const ssds = facts !== null && facts.localSsd.bundled > 0 ? 0 : resources.localSsdCount;
+  const disk = diskUsdPerHour(bootDiskType(facts, resources.diskType), resources.bootDiskGiB);
+  return disk + ssds * LOCAL_SSD_USD_PER_HOUR;
+}
+
+/** The boot disk's type: the one that is asked for, else the family's first. */
+export function bootDiskType(facts: MachineFacts | null, asked: string | null): string {
+  return asked ?? facts?.diskTypes[0] ?? UNKNOWN_DISK_TYPE;
+}

@@ -1,0 +1,103 @@
+// The plan: everything that is decided before anything is created. `planRun` decides what does not
+// depend on time, attempt or place; `planIntent` makes one ordered creation exact. Both are pure.
+import { candidatesOf } from '#shared/plan/candidates.ts';
+import { estimateRun } from '#shared/plan/cost.ts';
+import { deadlineSeconds } from '#shared/plan/deadline.ts';
+import { fault } from '#shared/plan/fault.ts';
+import { instanceBody } from '#shared/plan/instance-body.ts';
+import { machineLabels } from '#shared/plan/labels.ts';
+import { machineFacts } from '#shared/plan/machines/catalogue.ts';
+import { assertMetadataFits, scriptSizeFaults } from '#shared/plan/metadata-size.ts';
+import type {
+  Fault,
+  IntentInput,
+  PlannedIntent,
+  PlanSettings,
+  RunPlan,
+  RunRequest,
+} from '#shared/plan/model.ts';
+import { instanceName, requestId } from '#shared/plan/names.ts';
+import { settingsFaults } from '#shared/plan/settings-faults.ts';
+import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
+
+export type PlannedRun =
+  | { readonly kind: 'planned'; readonly plan: RunPlan }
+  | { readonly kind: 'invalid'; readonly faults: readonly Fault[] };
+
+const NO_JOBS = {
+  rule: 'this deployment has no Cloud Run Jobs inventory yet',
+  accepted: 'gce',
+};
+
+/** Plans a valid request, or says all that stands against it. */
+export function planRun(request: RunRequest, settings: PlanSettings): PlannedRun {
+  if (request.runtime === 'cloudrun-jobs') {
+    return { kind: 'invalid', faults: [fault('runtime', request.runtime, NO_JOBS)] };
+  }
+  const { candidates, warnings, faults } = candidatesOf(request, settings);
+  const all = [
+    ...settingsFaults(settings),
+    ...faults,
+    ...scriptSizeFaults(request),
+    ...idleFaults(request),
+  ];
+  if (all.length > 0) return { kind: 'invalid', faults: all };
+  const estimate = estimateRun(candidates, request.ttlSeconds, request.retry);
+  return { kind: 'planned', plan: { request, candidates, warnings, estimate } };
+}
+
+/** Nothing can be idle on a machine without a GPU. */
+function idleFaults({ gpuIdleSeconds, resources }: RunRequest): Fault[] {
+  const types = resources.machineTypes.map(machineFacts);
+  const withGpu =
+    resources.gpu !== null || types.some((facts) => facts === null || facts.gpu !== null);
+  if (gpuIdleSeconds === 0 || withGpu) return [];
+  const rule = 'a run ends for idle GPUs only if it has GPUs';
+  return [fault('gpuIdleSeconds', gpuIdleSeconds, { rule, accepted: '0, or resources.gpu' })];
+}
+
+/**
+ * One ordered creation: names, `requestId`, deadline, scripts and the exact insert body. The input's
+ * plan is of `planRun`; its candidate is one of the plan's.
+ */
+export function planIntent(input: IntentInput): PlannedIntent {
+  const { plan, settings, attempt, intent, candidate, createdSeconds } = input;
+  const { runId, ttlSeconds, labels } = plan.request;
+  const { deployment } = settings;
+  const name = instanceName(deployment, runId, attempt);
+  const deadline = deadlineSeconds(createdSeconds, ttlSeconds);
+  const facts = machineFacts(candidate.machineType);
+  const machine = {
+    instanceName: name,
+    threads: facts === null ? null : Math.max(1, Math.floor(facts.cpus)),
+  };
+  const startupScript = buildStartupScript(input, machine);
+  const shutdownScript = buildShutdownScript(input, machine);
+  const labelFacts = {
+    deployment,
+    runId,
+    attempt,
+    intent,
+    deadlineSeconds: deadline,
+    createdSeconds,
+  };
+  const disk = `${name}-${intent}`;
+  const body = instanceBody(input, {
+    instanceName: name,
+    diskName: disk,
+    facts,
+    labels: machineLabels(labels, labelFacts),
+    startupScript,
+    shutdownScript,
+  });
+  assertMetadataFits(body);
+  return {
+    instanceName: name,
+    diskName: disk,
+    requestId: requestId(deployment, runId, attempt, intent),
+    deadlineSeconds: deadline,
+    startupScript,
+    shutdownScript,
+    body,
+  };
+}
