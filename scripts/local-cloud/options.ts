@@ -1,0 +1,122 @@
+// How a world behaves where the real cloud's behaviour is a matter of luck, load or configuration.
+// Every option has a default, so that a test names only what it is about.
+import {
+  DEFAULT_MACHINE_TYPES,
+  DEFAULT_ZONES,
+  type MachineTypeSpec,
+} from '#scripts/local-cloud/compute-catalogue.ts';
+import type { Grant } from '#scripts/local-cloud/iam.ts';
+
+export interface StorageOptions {
+  /** Smallest time between two changes of one object name; 0 switches the limit off. */
+  readonly objectWriteGapMs: number;
+  /** Answer 403 instead of 404 for a missing object to callers who may not list. */
+  readonly hideMissingObjects: boolean;
+  /** How long after the write a notification is published. */
+  readonly notificationDelayMs: number;
+  /** Up to so much more, drawn for each notification: they may overtake each other. */
+  readonly notificationSpreadMs: number;
+  readonly notificationLoss: number;
+  readonly notificationDuplication: number;
+}
+
+export interface ComputeOptions {
+  readonly zones: Readonly<Record<string, { readonly machineTypes?: readonly string[] }>>;
+  readonly machineTypes: Readonly<Record<string, MachineTypeSpec>>;
+  /** From the insert to PROVISIONING's end, to STAGING's end (RUNNING), to a stock-out's report. */
+  readonly provisioningMs: number;
+  readonly stagingMs: number;
+  readonly refusalMs: number;
+  /** From soft-off to the power cut: ordinary and Spot machines. */
+  readonly shutdownMs: number;
+  readonly spotShutdownMs: number;
+  /** What a delete takes after the power is off. */
+  readonly removalMs: number;
+  readonly diskRemovalMs: number;
+  /** From an operation's start to RUNNING. */
+  readonly operationPendingMs: number;
+  readonly operationRetentionMs: number;
+  /** How long a `requestId` is remembered; Compute does not document it. */
+  readonly requestIdWindowMs: number;
+  /** The end by `maxRunDuration` may begin so much later than configured (30 s are documented). */
+  readonly ttlDelayMs: number;
+  /** Whether that end leaves a `delete` or `stop` operation of the system; not documented. */
+  readonly ttlOperation: boolean;
+  /** How long after its insert an instance stays invisible to get, and to lists. */
+  readonly getLagMs: number;
+  readonly listLagMs: number;
+  /** A delete while the machine is being made: taken, or refused with `resourceNotReady`. */
+  readonly deleteWhileCreating: 'accept' | 'not-ready';
+  readonly projectNumber: string;
+}
+
+export interface PubsubOptions {
+  /** From publish to the first push. */
+  readonly deliveryMs: number;
+  /** A copy of a message that was acknowledged or not: at-least-once. */
+  readonly duplication: number;
+}
+
+export interface WorldOptions {
+  readonly project: string;
+  readonly buckets: readonly string[];
+  readonly seed: number;
+  readonly grants: readonly Grant[];
+  /** Calls kept in the log with their order; counts are kept without bound. */
+  readonly loggedCallsMax: number;
+  readonly storage: StorageOptions;
+  readonly compute: ComputeOptions;
+  readonly pubsub: PubsubOptions;
+}
+
+/** Options as a caller gives them: any part may be missing. */
+export interface WorldChoices
+  extends Partial<Omit<WorldOptions, 'storage' | 'compute' | 'pubsub'>> {
+  readonly storage?: Partial<StorageOptions>;
+  readonly compute?: Partial<ComputeOptions>;
+  readonly pubsub?: Partial<PubsubOptions>;
+}
+
+const STORAGE_DEFAULTS: StorageOptions = {
+  objectWriteGapMs: 1000,
+  hideMissingObjects: false,
+  notificationDelayMs: 0,
+  notificationSpreadMs: 0,
+  notificationLoss: 0,
+  notificationDuplication: 0,
+};
+
+const COMPUTE_DEFAULTS: ComputeOptions = {
+  zones: DEFAULT_ZONES,
+  machineTypes: DEFAULT_MACHINE_TYPES,
+  provisioningMs: 2000,
+  stagingMs: 3000,
+  refusalMs: 5000,
+  shutdownMs: 20_000,
+  spotShutdownMs: 20_000,
+  removalMs: 2000,
+  diskRemovalMs: 1000,
+  operationPendingMs: 500,
+  operationRetentionMs: 14 * 24 * 3_600_000,
+  requestIdWindowMs: 3_600_000,
+  ttlDelayMs: 0,
+  ttlOperation: false,
+  getLagMs: 0,
+  listLagMs: 0,
+  deleteWhileCreating: 'accept',
+  projectNumber: '100000000001',
+};
+
+export function completeOptions(choices: WorldChoices): WorldOptions {
+  return {
+    project: 'local-project',
+    buckets: ['local-bucket'],
+    seed: 1,
+    grants: [],
+    loggedCallsMax: 10_000,
+    ...choices,
+    storage: { ...STORAGE_DEFAULTS, ...choices.storage },
+    compute: { ...COMPUTE_DEFAULTS, ...choices.compute },
+    pubsub: { deliveryMs: 0, duplication: 0, ...choices.pubsub },
+  };
+}
