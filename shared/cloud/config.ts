@@ -87,6 +87,7 @@ export function readSettings(environment: Environment): Settings {
 function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints'> {
   const project = reader.needed(SETTINGS.project, '');
   const regions = reader.needed<readonly string[]>(SETTINGS.regions, []);
+  const guest = reader.optional(SETTINGS.guest);
   return {
     deployment: reader.needed(SETTINGS.deployment, ''),
     project,
@@ -104,6 +105,7 @@ function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints
     diskKmsKey: reader.optional(SETTINGS.diskKmsKey),
     networkTags: reader.optional(SETTINGS.networkTags) ?? [],
     instanceMetadata: readInstanceMetadata(reader),
+    ...(guest === null ? {} : { guest }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Every setting of a deployment: its variable, its default and its effect. The reference page prints
 // this table; config.ts reads by it.
+import { guestSettings } from '#shared/cloud/settings-guest.ts';
 import {
   amount,
   baseUrl,
@@ -174,6 +175,12 @@ export const SETTINGS = {
     '',
     namesAndValues,
     'Further metadata of the machines, as JSON or name=value,…; keys of our own are refused.',
+  ),
+  guest: setting(
+    'GUEST',
+    '',
+    guestSettings,
+    'Periods, time limits and folders of the scripts on the machine, as JSON; what is left out has a default that fits Compute Engine.',
   ),
   sweepPeriodSeconds: setting(
     'SWEEP_PERIOD_SECONDS',
