@@ -31,8 +31,11 @@ export function diskName(
   attempt: number,
   intent: number,
 ): string {
-  return `${instanceName(deployment, runId, attempt)}-${intent}`;
+  return diskNameOf(instanceName(deployment, runId, attempt), intent);
 }
+
+/** The same from an instance's name. */
+export const diskNameOf = (instance: string, intent: number) => `${instance}-${intent}`;
 
 /**
  * The `requestId` of one intent's insert: UUIDv5 (RFC 4122 §4.3), so that a repeat of the same

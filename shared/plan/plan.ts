@@ -16,7 +16,7 @@ import type {
   RunPlan,
   RunRequest,
 } from '#shared/plan/model.ts';
-import { instanceName, requestId } from '#shared/plan/names.ts';
+import { diskNameOf, instanceName, requestId } from '#shared/plan/names.ts';
 import { settingsFaults } from '#shared/plan/settings-faults.ts';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
 
@@ -81,7 +81,7 @@ export function planIntent(input: IntentInput): PlannedIntent {
     deadlineSeconds: deadline,
     createdSeconds,
   };
-  const disk = `${name}-${intent}`;
+  const disk = diskNameOf(name, intent);
   const body = instanceBody(input, {
     instanceName: name,
     diskName: disk,
