@@ -7,7 +7,7 @@ import type { ClientRequest } from 'node:http';
 import type { File } from '@google-cloud/storage';
 
 const TOKEN_HEADER = 'x-goog-gcs-idempotency-token';
-const open = new Map<string, ClientRequest | null>();
+const open = new Map<string, (request: ClientRequest) => void>();
 let watching = false;
 
 type Interceptor = File['interceptors'][number];
@@ -29,8 +29,13 @@ export function trackCall(
 ): TrackedCall {
   watchRequests();
   const token = randomUUID();
-  open.set(token, null);
-  const destroy = () => open.get(token)?.destroy();
+  let current: ClientRequest | null = null;
+  const destroy = () => current?.destroy();
+  open.set(token, (request) => {
+    current = request;
+    // The library looks for a token first: the deadline may pass before the request begins.
+    if (signal.aborted) destroy();
+  });
   signal.addEventListener('abort', destroy, { once: true });
   return {
     interceptor: {
@@ -42,7 +47,6 @@ export function trackCall(
         }) as ReturnType<Interceptor['request']>,
     },
     [Symbol.dispose]() {
-      if (signal.aborted) destroy();
       signal.removeEventListener('abort', destroy);
       open.delete(token);
     },
@@ -55,6 +59,6 @@ function watchRequests(): void {
   subscribe('http.client.request.start', (message) => {
     const { request } = message as { request: ClientRequest };
     const token = request.getHeader(TOKEN_HEADER);
-    if (typeof token === 'string' && open.has(token)) open.set(token, request);
+    if (typeof token === 'string') open.get(token)?.(request);
   });
 }

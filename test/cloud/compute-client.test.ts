@@ -177,12 +177,12 @@ test.each([
 });
 
 test('A67: a call that hangs ends at its deadline and closes its connection', async () => {
-  await using opened = await open(() => 'hang', 40);
+  await using opened = await open(() => 'hang', 150);
   expect(await opened.compute.getInstance(ZONE, NAME)).toMatchObject({
     kind: 'unknown',
     error: { code: 'timeout', method: 'compute.instances.get' },
   });
-  await expect.poll(() => opened.server.abandoned.length).toBe(3);
+  await expect.poll(() => opened.server.isAbandoned()).toBe(true);
 });
 
 test('A67: the transport is handed in', async () => {
@@ -209,7 +209,7 @@ test('D3: a single 5xx while polling does not make a machine unknown', async () 
 
 test('D3: lasting 5xx, cuts and time-outs are unknown, neither gone nor thrown', async () => {
   for (const answer of [googleError(503, 'backendError'), 'reset', 'hang'] as const) {
-    await using opened = await open(() => answer, 40);
+    await using opened = await open(() => answer, answer === 'hang' ? 100 : 5_000);
     expect((await opened.compute.getInstance(ZONE, NAME)).kind).toBe('unknown');
     expect((await opened.compute.getOperation(ZONE, 'operation-1')).kind).toBe('unknown');
     expect((await opened.compute.listOperations(ZONE, '1')).kind).toBe('unknown');
@@ -281,7 +281,7 @@ test.each([
   { name: '302', answer: { status: 302, text: '' } as Answer, kind: 'unknown' },
   { name: '403 of a proxy', answer: { status: 403, text: '<html>' } as Answer, kind: 'unknown' },
 ])('an insert answered by $name is $kind, and sent once', async ({ answer, kind }) => {
-  await using opened = await open(() => answer, 100);
+  await using opened = await open(() => answer, answer === 'hang' ? 150 : 5_000);
   expect((await opened.compute.insertInstance(ZONE, REQUEST_ID, body)).kind).toBe(kind);
   expect(opened.server.seen).toHaveLength(1);
 });

@@ -78,7 +78,7 @@ test.each([
   { name: '400', answer: rpcError(400, 'INVALID_ARGUMENT'), code: 'invalid', tries: 1 },
   { name: 'no id', answer: { status: 200, json: {} } as Answer, code: 'unreadable', tries: 1 },
 ])('a publish answered by $name is $code after $tries tries', async ({ answer, code, tries }) => {
-  await using opened = await open(() => answer, { timeoutMs: 200 });
+  await using opened = await open(() => answer, { timeoutMs: answer === 'hang' ? 200 : 5_000 });
   await expect(opened.publisher.publish('t-1', 'x')).rejects.toMatchObject({
     name: 'CloudError',
     code,
@@ -102,7 +102,7 @@ test('the account’s token is sent to an endpoint of our own', async () => {
     headers: { 'metadata-flavor': 'Google' },
   }));
   process.env.GCE_METADATA_HOST = metadata.host;
-  await using opened = await open(() => accepted, { credentials: applicationCredentials() });
+  await using opened = await open(() => accepted, { credentials: applicationCredentials('p1') });
   await opened.publisher.publish('t-1', 'x');
   expect(opened.server.seen[0]?.headers.authorization).toBe('Bearer local-token');
 });
@@ -114,7 +114,7 @@ test('a metadata server without an account is no missing topic', async () => {
     headers: { 'metadata-flavor': 'Google' },
   }));
   process.env.GCE_METADATA_HOST = metadata.host;
-  await using opened = await open(() => accepted, { credentials: applicationCredentials() });
+  await using opened = await open(() => accepted, { credentials: applicationCredentials('p1') });
   await expect(opened.publisher.publish('t-1', 'x')).rejects.toMatchObject({
     code: 'unauthenticated',
   });

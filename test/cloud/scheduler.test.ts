@@ -17,7 +17,6 @@ async function open(answer: (request: SeenRequest, index: number) => Answer) {
   const scheduler = createScheduler({
     endpoint: server.url,
     credentials: noCredentials('p1'),
-    timeoutMs: 300,
     ...instantTiming(),
   });
   return { scheduler, server, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };

@@ -22,7 +22,7 @@ test('the transport sends the account’s token, looked up once', async () => {
   await using metadata = await startLoopback(() => tokenAnswer('t1'));
   process.env.GCE_METADATA_HOST = metadata.host;
   await using api = await startLoopback(() => ({ status: 200, json: { a: 1 } }));
-  const transport = createTransport();
+  const transport = createTransport(applicationCredentials('p1'));
   const call = { method: 'GET', url: `${api.url}/x?y=z`, timeoutMs: 5_000 } as const;
   expect(await transport(call)).toEqual({ status: 200, body: { a: 1 } });
   await transport({ ...call, method: 'POST', body: { b: 'ä' } });
@@ -62,7 +62,11 @@ test('a cut connection is unavailable, a silent one a time-out', async () => {
   ] as const) {
     await using api = await startLoopback(() => answer);
     const transport = createTransport(noCredentials('p1'));
-    const call = transport({ method: 'GET', url: api.url, timeoutMs: 100 });
+    const call = transport({
+      method: 'GET',
+      url: api.url,
+      timeoutMs: answer === 'hang' ? 150 : 5_000,
+    });
     await expect(call).rejects.toMatchObject({ name: 'CloudError', code, status: null });
   }
 });
@@ -79,7 +83,7 @@ test.each([
   process.env.GCE_METADATA_HOST = metadata.host;
   process.env.DETECT_GCP_RETRIES = '0';
   await using api = await startLoopback(() => ({ status: 200, json: {} }));
-  const transport = createTransport(applicationCredentials());
+  const transport = createTransport(applicationCredentials('p1'));
   const call = transport({ method: 'GET', url: api.url, timeoutMs: 20_000 });
   await expect(call).rejects.toMatchObject({ code: row.code, status: null });
   expect(api.seen).toHaveLength(0);
