@@ -15,6 +15,7 @@ export interface LoggedCall {
 
 const NAME_PARAMS = [
   'object',
+  'name',
   'instance',
   'operation',
   'disk',
@@ -36,7 +37,8 @@ export function nameOf(call: Call): string {
       return value;
     }
   }
-  return asString(asObject(call.body).name) ?? '';
+  const body = asObject(call.body);
+  return asString(body.name) ?? asString(asObject(body.metadata).name) ?? '';
 }
 
 export class CallLog {

@@ -19,7 +19,7 @@ import {
   type MachineState,
   placeKey,
 } from '#scripts/local-cloud/compute-state.ts';
-import { checkLabels, checkName, lastPart } from '#scripts/local-cloud/compute-validation.ts';
+import { checkLabels, checkName } from '#scripts/local-cloud/compute-validation.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import {
   asArray,
@@ -27,6 +27,7 @@ import {
   asString,
   asStringMap,
   type JsonObject,
+  lastPart,
   timestamp,
 } from '#scripts/local-cloud/json.ts';
 import type { World } from '#scripts/local-cloud/world.ts';

@@ -12,7 +12,7 @@ import {
 import { type Demand, place, type Verdict } from '#scripts/local-cloud/compute-placement.ts';
 import { rememberRequest, replayedOperation } from '#scripts/local-cloud/compute-requests.ts';
 import { type MachineState, placeKey } from '#scripts/local-cloud/compute-state.ts';
-import { checkInstance, isSpot, lastPart } from '#scripts/local-cloud/compute-validation.ts';
+import { checkInstance, isSpot } from '#scripts/local-cloud/compute-validation.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import {
   asArray,
@@ -21,6 +21,7 @@ import {
   asStringMap,
   copyJson,
   type JsonObject,
+  lastPart,
 } from '#scripts/local-cloud/json.ts';
 
 export function createMachine(context: Context, call: Call): Reply {

@@ -9,6 +9,7 @@ import {
   asObject,
   asString,
   type JsonObject,
+  lastPart,
 } from '#scripts/local-cloud/json.ts';
 import type { ComputeOptions } from '#scripts/local-cloud/options.ts';
 
@@ -21,8 +22,6 @@ const METADATA_VALUE_BYTES_MAX = 262_144;
 const METADATA_BYTES_MAX = 524_288;
 const TTL_SECONDS_MIN = 30;
 const TTL_SECONDS_MAX = 120 * 86_400;
-
-export const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 function invalid(field: string, value: unknown, rule: string): Reply {
   const message = `Invalid value for field 'resource.${field}': '${String(value)}'. ${rule}`;

@@ -68,3 +68,6 @@ export function durationMs(value: unknown): number | undefined {
   const match = typeof value === 'string' ? /^(\d+(?:\.\d{1,9})?)s$/.exec(value) : null;
   return match === null ? undefined : Math.round(Number(match[1]) * 1000);
 }
+
+/** What stands after the last slash of a resource's URL, path or name. */
+export const lastPart = (path: string) => path.slice(path.lastIndexOf('/') + 1);

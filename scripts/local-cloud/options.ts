@@ -61,7 +61,8 @@ export interface WorldOptions {
   readonly project: string;
   readonly buckets: readonly string[];
   readonly seed: number;
-  readonly grants: readonly Grant[];
+  /** Who may do what; null: everybody may do everything, as the owner may. */
+  readonly grants: readonly Grant[] | null;
   /** Calls kept in the log with their order; counts are kept without bound. */
   readonly loggedCallsMax: number;
   readonly storage: StorageOptions;
@@ -112,7 +113,7 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     project: 'local-project',
     buckets: ['local-bucket'],
     seed: 1,
-    grants: [],
+    grants: null,
     loggedCallsMax: 10_000,
     ...choices,
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },

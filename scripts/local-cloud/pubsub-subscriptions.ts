@@ -15,6 +15,7 @@ import {
   asString,
   copyJson,
   durationMs,
+  lastPart,
   timestamp,
 } from '#scripts/local-cloud/json.ts';
 import { checkShortName } from '#scripts/local-cloud/pubsub.ts';
@@ -27,8 +28,9 @@ const RETENTION_MS_MAX = 31 * 86_400_000;
 const BACKOFF_MS_MAX = 600_000;
 const PULL_MESSAGES_MAX = 1000;
 
+/** `params.subscription` is the full name, or the short one beside `params.project`. */
 const nameIn = ({ project = '', subscription = '' }: Call['params']) =>
-  `projects/${project}/subscriptions/${subscription}`;
+  subscription.includes('/') ? subscription : `projects/${project}/subscriptions/${subscription}`;
 
 function readPush(value: unknown): PushTarget | null {
   const config = asObject(value);
@@ -112,7 +114,7 @@ function createSubscription(context: Context, call: Call): Reply {
   const { subscriptions, topics } = context.world.pubsub;
   const refusal =
     denied(context, call.principal, 'pubsub.subscriptions.create', name) ??
-    checkShortName('subscriptions', call.params.subscription ?? '');
+    checkShortName('subscriptions', lastPart(name));
   if (refusal !== null || subscriptions.has(name)) {
     return refusal ?? refuseRpc(409, `Resource already exists in the project (resource=${name}).`);
   }

@@ -15,6 +15,7 @@ import {
   asStringMap,
   copyJson,
   type JsonObject,
+  lastPart,
 } from '#scripts/local-cloud/json.ts';
 import { publishMessage } from '#scripts/local-cloud/pubsub-delivery.ts';
 import type { NewMessage } from '#scripts/local-cloud/pubsub-state.ts';
@@ -25,8 +26,9 @@ const ATTRIBUTES_MAX = 100;
 const ATTRIBUTE_KEY_BYTES_MAX = 256;
 const ATTRIBUTE_VALUE_BYTES_MAX = 1024;
 
+/** `params.topic` is the full name, or the short one beside `params.project`. */
 export const topicName = ({ project = '', topic = '' }: Call['params']) =>
-  `projects/${project}/topics/${topic}`;
+  topic.includes('/') ? topic : `projects/${project}/topics/${topic}`;
 
 /** The refusal of a short name of a topic or subscription. */
 export function checkShortName(kind: string, name: string): Reply | null {
@@ -45,7 +47,7 @@ function createTopic(context: Context, call: Call): Reply {
   const { topics } = context.world.pubsub;
   const refusal =
     denied(context, call.principal, 'pubsub.topics.create', name) ??
-    checkShortName('topics', call.params.topic ?? '');
+    checkShortName('topics', lastPart(name));
   if (refusal !== null || topics.has(name)) {
     return refusal ?? refuseRpc(409, `Resource already exists in the project (resource=${name}).`);
   }

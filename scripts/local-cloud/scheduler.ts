@@ -25,8 +25,9 @@ const ATTEMPT_DEADLINE_MS_MIN = 15_000;
 const ATTEMPT_DEADLINE_MS_MAX = 1_800_000;
 const TIME_ZONES = ['', 'UTC', 'Etc/UTC'];
 
+/** `params.job` is the full name, or the short one beside project and location. */
 const nameIn = ({ project = '', location = '', job = '' }: Call['params']) =>
-  `projects/${project}/locations/${location}/jobs/${job}`;
+  job.includes('/') ? job : `projects/${project}/locations/${location}/jobs/${job}`;
 
 function jobResource(job: SchedulerJob): JsonObject {
   const resource: JsonObject = { ...copyJson(job.resource), name: job.name, state: job.state };

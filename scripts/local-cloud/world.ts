@@ -41,7 +41,7 @@ export function createWorld(choices: WorldChoices = {}): World {
     timers: new TimerQueue(),
     faults: new FaultPlan(),
     calls: new CallLog(options.loggedCallsMax),
-    iam: { grants: [...options.grants], tokens: new Map() },
+    iam: { grants: options.grants && [...options.grants], tokens: new Map() },
     keys: new KeyRing(),
     storage: createStorage(options.buckets),
     compute: createCompute(options.compute),

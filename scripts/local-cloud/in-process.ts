@@ -1,0 +1,88 @@
+// The product's own ports over a world, without sockets: object store, publisher and REST transport, for
+// tests and for the simulation. Faults become the errors that the real adapters report.
+import { apply } from '#scripts/local-cloud/apply.ts';
+import type { Call, Reply, WorldEvent } from '#scripts/local-cloud/call.ts';
+import { nameOf } from '#scripts/local-cloud/call-log.ts';
+import { inProcessPublisher, inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
+import { jsonCall, routeRequest } from '#scripts/local-cloud/rest.ts';
+import type { World } from '#scripts/local-cloud/world.ts';
+import type { Entropy } from '#shared/cloud/clock.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+import type { HttpReply, Transport } from '#shared/cloud/http.ts';
+import type { Publisher } from '#shared/cloud/pubsub.ts';
+import type { ObjectStore } from '#shared/cloud/storage.ts';
+
+/** Stands around every call of the ports: it may count, delay, drop the reply, or never go on. */
+export type Around = <Value>(
+  call: { readonly method: string; readonly name: string },
+  perform: () => Promise<Value>,
+) => Promise<Value>;
+
+export interface InProcessOptions {
+  readonly world: World;
+  readonly nowMs: () => number;
+  /** Whom the calls speak for; null, the default, is the owner. */
+  readonly principal?: string | null;
+  /** Takes what the world wants done outside: pushes, machines. Left out: nobody does it. */
+  readonly onEvents?: (events: readonly WorldEvent[]) => void;
+  readonly around?: Around;
+}
+
+export interface InProcessCloud {
+  store(bucket: string): ObjectStore;
+  /** Takes a topic's full name, or its short one in the world's project. */
+  readonly publisher: Publisher;
+  readonly transport: Transport;
+  /** Nonces and jitter from the world's seed. */
+  readonly entropy: Entropy;
+  /** Any method of any API, as the ports make them. Throws a CloudError when there was no reply. */
+  call(call: Omit<Call, 'principal'>): Promise<Reply>;
+}
+
+/** A reply that never came, as the adapters report it. */
+function lostReply(method: string, how: 'cut' | 'hang'): CloudError {
+  const code = how === 'hang' ? 'timeout' : 'unavailable';
+  const message = `${method} got no reply (${code}): planted fault`;
+  return new CloudError({ code, method, status: null, reason: '', message });
+}
+
+export function inProcessCloud(options: InProcessOptions): InProcessCloud {
+  const { world, nowMs, principal = null, onEvents, around } = options;
+  const perform = async (call: Call): Promise<Reply> => {
+    const { reply, events } = apply(world, nowMs(), call);
+    onEvents?.(events);
+    if (reply.disturbance === 'cut' || reply.disturbance === 'hang') {
+      throw lostReply(call.method, reply.disturbance);
+    }
+    return reply;
+  };
+  const send = (call: Call): Promise<Reply> =>
+    around === undefined
+      ? perform(call)
+      : around({ method: call.method, name: nameOf(call) }, () => perform(call));
+  const call = (inner: Omit<Call, 'principal'>) => send({ ...inner, principal });
+  return {
+    store: (bucket) => inProcessStore(call, bucket),
+    publisher: inProcessPublisher(call, world.options.project),
+    transport: (http) => transport(call, http),
+    entropy: {
+      nonce: () => world.random.hexadecimal(32),
+      fraction: () => world.random.fraction(),
+    },
+    call,
+  };
+}
+
+async function transport(
+  call: InProcessCloud['call'],
+  http: Parameters<Transport>[0],
+): Promise<HttpReply> {
+  const target = routeRequest(http.method, http.url);
+  if (target === null) {
+    throw new Error(`the local cloud has no path ${http.method} ${http.url}`);
+  }
+  const { method, params, body } = jsonCall(target, null, http.body);
+  const reply = await call({ method, params, body });
+  // A body that is no JSON is undefined, as from the real transport.
+  return { status: reply.status, body: reply.disturbance === 'garbage' ? undefined : reply.body };
+}

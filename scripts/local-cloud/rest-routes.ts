@@ -1,0 +1,96 @@
+// Google's REST paths and the API methods behind them. `{name}` takes one path segment, decoded; a verb
+// after a colon belongs to the last segment.
+
+export interface Route {
+  readonly verb: string;
+  readonly path: string;
+  readonly method: string;
+}
+
+const ZONE = '/compute/v1/projects/{project}/zones/{zone}';
+const PROJECT = '/compute/v1/projects/{project}';
+const JOBS = '/v1/projects/{project}/locations/{location}/jobs';
+
+const routes = (text: string): Route[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => {
+      const [verb = '', path = '', method = ''] = line.trim().split(/\s+/);
+      return { verb, path, method };
+    });
+
+/** Both path styles of the real clients: with `/storage/v1` in front and without. */
+const storageRoutes = ['/storage/v1', ''].flatMap((base) =>
+  routes(`
+    GET    ${base}/b                                    storage.buckets.list
+    POST   ${base}/b                                    storage.buckets.insert
+    GET    ${base}/b/{bucket}                           storage.buckets.get
+    GET    ${base}/b/{bucket}/o                         storage.objects.list
+    GET    ${base}/b/{bucket}/o/{object}                storage.objects.get
+    DELETE ${base}/b/{bucket}/o/{object}                storage.objects.delete
+    PATCH  ${base}/b/{bucket}/o/{object}                storage.objects.patch
+    GET    ${base}/b/{bucket}/notificationConfigs       storage.notifications.list
+    POST   ${base}/b/{bucket}/notificationConfigs       storage.notifications.insert
+    POST   ${base}/b/{sourceBucket}/o/{sourceObject}/rewriteTo/b/{destinationBucket}/o/{destinationObject} storage.objects.rewrite
+    POST   ${base}/b/{sourceBucket}/o/{sourceObject}/copyTo/b/{destinationBucket}/o/{destinationObject}    storage.objects.copy
+  `),
+);
+
+export const ROUTES: readonly Route[] = [
+  ...storageRoutes,
+  ...routes(`
+    GET    /download/storage/v1/b/{bucket}/o/{object}   storage.objects.get
+    POST   /upload/storage/v1/b/{bucket}/o              storage.objects.insert
+    PUT    /upload/storage/v1/b/{bucket}/o              storage.uploads.continue
+
+    POST   ${ZONE}/instances                            compute.instances.insert
+    GET    ${ZONE}/instances                            compute.instances.list
+    GET    ${ZONE}/instances/{instance}                 compute.instances.get
+    DELETE ${ZONE}/instances/{instance}                 compute.instances.delete
+    POST   ${ZONE}/instances/{instance}/stop            compute.instances.stop
+    POST   ${ZONE}/instances/{instance}/start           compute.instances.start
+    POST   ${ZONE}/instances/{instance}/reset           compute.instances.reset
+    POST   ${ZONE}/instances/{instance}/setLabels       compute.instances.setLabels
+    GET    ${ZONE}/instances/{instance}/getGuestAttributes compute.instances.getGuestAttributes
+    GET    ${PROJECT}/aggregated/instances              compute.instances.aggregatedList
+    GET    ${PROJECT}/aggregated/disks                  compute.disks.aggregatedList
+    POST   ${ZONE}/disks                                compute.disks.insert
+    GET    ${ZONE}/disks                                compute.disks.list
+    GET    ${ZONE}/disks/{disk}                         compute.disks.get
+    DELETE ${ZONE}/disks/{disk}                         compute.disks.delete
+    GET    ${ZONE}/operations                           compute.zoneOperations.list
+    GET    ${ZONE}/operations/{operation}               compute.zoneOperations.get
+    POST   ${ZONE}/operations/{operation}/wait          compute.zoneOperations.wait
+    DELETE ${ZONE}/operations/{operation}               compute.zoneOperations.delete
+    GET    ${ZONE}/machineTypes                         compute.machineTypes.list
+    GET    ${ZONE}/machineTypes/{machineType}           compute.machineTypes.get
+    GET    ${ZONE}                                      compute.zones.get
+    GET    ${PROJECT}/zones                             compute.zones.list
+    GET    ${PROJECT}/regions                           compute.regions.list
+    GET    ${PROJECT}/regions/{region}                  compute.regions.get
+    GET    ${PROJECT}                                   compute.projects.get
+
+    PUT    /v1/projects/{project}/topics/{topic}                         pubsub.topics.create
+    GET    /v1/projects/{project}/topics                                 pubsub.topics.list
+    GET    /v1/projects/{project}/topics/{topic}                         pubsub.topics.get
+    DELETE /v1/projects/{project}/topics/{topic}                         pubsub.topics.delete
+    POST   /v1/projects/{project}/topics/{topic}:publish                 pubsub.topics.publish
+    PUT    /v1/projects/{project}/subscriptions/{subscription}           pubsub.subscriptions.create
+    GET    /v1/projects/{project}/subscriptions                          pubsub.subscriptions.list
+    GET    /v1/projects/{project}/subscriptions/{subscription}           pubsub.subscriptions.get
+    DELETE /v1/projects/{project}/subscriptions/{subscription}           pubsub.subscriptions.delete
+    POST   /v1/projects/{project}/subscriptions/{subscription}:pull      pubsub.subscriptions.pull
+    POST   /v1/projects/{project}/subscriptions/{subscription}:acknowledge pubsub.subscriptions.acknowledge
+
+    POST   ${JOBS}                                      cloudscheduler.jobs.create
+    GET    ${JOBS}                                      cloudscheduler.jobs.list
+    GET    ${JOBS}/{job}                                cloudscheduler.jobs.get
+    DELETE ${JOBS}/{job}                                cloudscheduler.jobs.delete
+    POST   ${JOBS}/{job}:run                            cloudscheduler.jobs.run
+    POST   ${JOBS}/{job}:pause                          cloudscheduler.jobs.pause
+    POST   ${JOBS}/{job}:resume                         cloudscheduler.jobs.resume
+
+    GET    /oauth2/v3/certs                             oauth2.certs
+  `).filter(({ method }) => method !== ''),
+];
