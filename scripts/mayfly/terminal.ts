@@ -13,6 +13,8 @@ export interface Terminal {
   write(text: string): void;
   /** One line for people, to stderr; silent with `--quiet`. */
   note(line: string): void;
+  /** What went wrong, to stderr, always. */
+  complain(text: string): void;
   /** Replaces the moving line; nothing happens off a terminal. Null takes it away. */
   move(line: string | null): void;
   /** Aborted at the first Ctrl-C; the second one ends the process as usual. */
@@ -46,6 +48,9 @@ export function openTerminal(quiet: boolean): Terminal {
       move(null);
       stderr.write(`${text}\n`);
       if (kept !== null) move(kept);
+    },
+    complain: (text) => {
+      stderr.write(`${text}\n`);
     },
     move,
     interruption: () => {

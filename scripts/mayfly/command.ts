@@ -1,0 +1,87 @@
+// The command as a function of its words and its terminal (contract §4): picks the verb, loads it alone,
+// and turns errors into messages and exit codes.
+import { parseCall, type Verb } from '#scripts/mayfly/call.ts';
+import { CommandError, EXIT_DONE, EXIT_REFUSED, usageError } from '#scripts/mayfly/exit-codes.ts';
+import { helpOverview, helpVerb } from '#scripts/mayfly/help.ts';
+import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+
+/** In the order of the help text. */
+const VERBS = {
+  plan: async () => (await import('#scripts/mayfly/plan.ts')).planVerb,
+  submit: async () => (await import('#scripts/mayfly/submit.ts')).submitVerb,
+  watch: async () => (await import('#scripts/mayfly/watch.ts')).watchVerb,
+  show: async () => (await import('#scripts/mayfly/show.ts')).showVerb,
+  cancel: async () => (await import('#scripts/mayfly/cancel.ts')).cancelVerb,
+} as const satisfies Record<string, () => Promise<Verb>>;
+
+const HELP_WORDS: readonly (string | undefined)[] = ['help', '--help', '-h', undefined];
+
+/** Gives the exit code; throws only what is a fault of ours. */
+export async function runCommand(
+  words: readonly string[],
+  openTerminal: (quiet: boolean) => Terminal,
+): Promise<number> {
+  let terminal = openTerminal(false);
+  try {
+    const [word, ...rest] = words;
+    if (HELP_WORDS.includes(word)) return await printHelp(terminal, rest[0]);
+    const verb = await findVerb(word);
+    const call = parseCall(verb, rest);
+    if (call.has('help')) return await printHelp(terminal, verb.name);
+    if (call.has('quiet')) terminal = openTerminal(true);
+    return await verb.run(call, terminal);
+  } catch (error) {
+    return reportError(error, terminal);
+  }
+}
+
+async function printHelp(terminal: Terminal, word: string | undefined): Promise<number> {
+  const all = () => Promise.all(Object.values(VERBS).map((load) => load()));
+  terminal.write(word === undefined ? helpOverview(await all()) : helpVerb(await findVerb(word)));
+  return EXIT_DONE;
+}
+
+async function findVerb(word: string | undefined): Promise<Verb> {
+  const known = Object.keys(VERBS);
+  if (word !== undefined && Object.hasOwn(VERBS, word)) {
+    return VERBS[word as keyof typeof VERBS]();
+  }
+  throw usageError(
+    `there is no verb ${JSON.stringify(word ?? '')}; known: ${known.join(', ')}, help`,
+  );
+}
+
+/** Errors meant for people become a message; anything else is a fault of ours and keeps its stack. */
+function reportError(error: unknown, terminal: Terminal): number {
+  terminal.move(null);
+  if (error instanceof CommandError) {
+    terminal.complain(`mayfly: ${error.message}`);
+    return error.exitCode;
+  }
+  if (error instanceof CloudError) {
+    terminal.complain(`mayfly: ${error.message}${adviceFor(error)}`);
+    return EXIT_REFUSED;
+  }
+  throw error;
+}
+
+function adviceFor(error: CloudError): string {
+  switch (error.code) {
+    case 'unauthenticated':
+      return '\n  no usable credentials: gcloud auth application-default login';
+    case 'forbidden':
+      return '\n  your account lacks a permission for this: ask the owner of the project';
+    case 'not-found':
+      return '\n  check --project, --bucket and --deployment: is it deployed there?';
+    case 'unavailable':
+    case 'timeout':
+    case 'rate-limited':
+      return '\n  this may pass: try again';
+    case 'conflict':
+    case 'precondition-failed':
+    case 'invalid':
+    case 'unreadable':
+      return '';
+  }
+}

@@ -1,0 +1,29 @@
+// A preview in words: what would be made, where, until when, for how much. Pure.
+import type { Preview } from '#scripts/mayfly/preview.ts';
+
+const CANDIDATES_SHOWN_MAX = 12;
+
+export function describePreview(preview: Preview): readonly string[] {
+  const { candidates, estimate } = preview;
+  const rows = candidates
+    .slice(0, CANDIDATES_SHOWN_MAX)
+    .map(
+      ({ machineType, provisioningModel, zone, usdPerHour }, index) =>
+        `  ${String(index + 1).padStart(3)}  ${machineType.padEnd(20)} ${provisioningModel.padEnd(9)} ` +
+        `${zone.padEnd(20)} ${usd(usdPerHour, 'USD an hour')}`,
+    );
+  const more = candidates.length - rows.length;
+  return [
+    `run       ${preview.runId}`,
+    `machine   ${preview.instanceName}`,
+    `gone by   ${preview.deadline}, whatever happens`,
+    `at most   ${usd(estimate.attemptUsd, 'USD for one try')}, ${usd(estimate.totalUsd, 'USD with all retries')}`,
+    `places    ${candidates.length}, tried in this order:`,
+    ...rows,
+    ...(more > 0 ? [`       and ${more} more (--json shows all)`] : []),
+  ];
+}
+
+function usd(amount: number | null, unit: string): string {
+  return amount === null ? `unknown ${unit}` : `${amount.toFixed(4)} ${unit}`;
+}

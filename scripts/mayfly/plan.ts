@@ -1,0 +1,70 @@
+// `mayfly plan FILE|-`: everything that would be decided about a run, without a call to anything.
+import type { Call, Verb } from '#scripts/mayfly/call.ts';
+import { EXIT_DONE, EXIT_USAGE, usageError } from '#scripts/mayfly/exit-codes.ts';
+import { readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
+import { describePreview } from '#scripts/mayfly/plan-text.ts';
+import { type PreviewReply, previewRun } from '#scripts/mayfly/preview.ts';
+import { readRequest } from '#scripts/mayfly/request-file.ts';
+import { REQUEST_FLAGS } from '#scripts/mayfly/request-flags.ts';
+import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { systemClock } from '#shared/cloud/clock.ts';
+import { readGuestScripts } from '#shared/guest/scripts.ts';
+import type { Fault } from '#shared/plan/model.ts';
+
+export const planVerb: Verb = {
+  name: 'plan',
+  operands: '[FILE|-]',
+  operandsMin: 0,
+  operandsMax: 1,
+  takesRest: true,
+  summary: 'shows what a request would make, and its price; calls nothing',
+  details: [
+    'The same flags as for submit. What the settings lack comes from the local cloud’s values, with a',
+    'warning; a request without a runId is planned as run-preview, the nonce is zeros.',
+  ],
+  flags: {
+    script: { help: 'the machine’s startup script alone' },
+    at: { value: 'RFC3339', help: 'the time of the order, for example 2026-12-01T12:00:00Z' },
+    ...REQUEST_FLAGS,
+  },
+  run: plan,
+};
+
+async function plan(call: Call, terminal: Terminal): Promise<number> {
+  const atMs = readInstant(call.text('at'));
+  const fields = await readRequest(call, terminal);
+  const { settings, warnings } = await readPlanSettings(call, terminal);
+  const reply = previewRun(fields, { settings, scripts: readGuestScripts(), atMs });
+  if (reply.kind === 'refused') return refuse(call, terminal, reply);
+  const preview = { ...reply.preview, warnings: [...warnings, ...reply.preview.warnings] };
+  for (const warning of preview.warnings) terminal.note(`warning: ${warning}`);
+  if (call.has('script')) terminal.write(preview.startupScript ?? '');
+  else if (call.has('json')) terminal.write(`${JSON.stringify(preview, null, 2)}\n`);
+  else terminal.write(`${describePreview(preview).join('\n')}\n`);
+  return EXIT_DONE;
+}
+
+function refuse(
+  call: Call,
+  terminal: Terminal,
+  reply: Extract<PreviewReply, { kind: 'refused' }>,
+): number {
+  if (call.has('json')) terminal.write(`${JSON.stringify({ errors: reply.faults })}\n`);
+  throwFaults(reply.faults);
+  return EXIT_USAGE;
+}
+
+function throwFaults(faults: readonly Fault[]): never {
+  const lines = faults.map(
+    ({ field, value, rule, accepted }) =>
+      `  ${field === '' ? 'the request' : field} is ${value}: ${rule}; accepted: ${accepted}`,
+  );
+  throw usageError(`the request is refused:\n${lines.join('\n')}`);
+}
+
+function readInstant(text: string | null): number {
+  if (text === null) return systemClock.nowMs();
+  const ms = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(ms)) return ms;
+  throw usageError(`--at ${JSON.stringify(text)} is no RFC 3339 time like 2026-12-01T12:00:00Z`);
+}

@@ -1,0 +1,171 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
+
+const REQUEST = {
+  runId: 'forecast-2026-12-01.eu',
+  image: 'europe-docker.pkg.dev/p/r/forecast:v3',
+  args: ['--series', 'αβ "x" $y'],
+  resources: { machineTypes: ['n2-standard-8', 'n2d-standard-8'] },
+  timeoutSeconds: 3600,
+};
+const TEXT = JSON.stringify(REQUEST, null, 2);
+const AT = ['--at', '2026-12-01T12:00:00Z'];
+const SHAPE = [
+  ...['runId', 'attempt', 'instanceName', 'deadline', 'candidates', 'instance'],
+  ...['startupScript', 'shutdownScript', 'execution', 'estimate', 'warnings'],
+];
+
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'mayfly-plan-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const planFile = async (name: string, bytes: Uint8Array | string, ...words: string[]) => {
+  await writeFile(join(folder, name), bytes);
+  return callMayfly(['plan', name, ...AT, ...words], { folder });
+};
+
+test('plan --json prints the contract’s shape, twice the same bytes', async () => {
+  const [first, second] = await Promise.all([
+    planFile('a.json', TEXT, '--json'),
+    planFile('b.json', TEXT, '--json'),
+  ]);
+  expect(first.code).toBe(0);
+  expect(second.stdout).toBe(first.stdout);
+  const preview = JSON.parse(first.stdout);
+  expect(Object.keys(preview).toSorted()).toEqual(SHAPE.toSorted());
+  expect(preview).toMatchObject({
+    runId: REQUEST.runId,
+    attempt: 1,
+    // 12:00:00 + 600 s to reach RUNNING + the TTL of 7200 s + 30 s
+    deadline: '2026-12-01T14:10:30.000Z',
+    execution: null,
+    instance: { name: preview.instanceName },
+  });
+  expect(preview.candidates[0].machineType).toBe('n2-standard-8');
+  const script = preview.instance.metadata.items.find(
+    (item: { key: string }) => item.key === 'startup-script',
+  );
+  expect(script.value).toBe(preview.startupScript);
+});
+
+test('as a process of its own: data on stdout, the rest on stderr, the code', async () => {
+  const good = await runMayfly(['plan', '-', ...AT, '--json'], { folder, stdin: TEXT });
+  expect(good.code).toBe(0);
+  expect(JSON.parse(good.stdout).runId).toBe(REQUEST.runId);
+  expect(good.stderr).toMatch(/^warning: not set, so taken from the local cloud: .*\n$/);
+  const bad = await runMayfly(['plan', 'nothing.json'], { folder });
+  expect(bad).toMatchObject({ code: 2, stdout: '' });
+});
+
+test('plan --script prints the startup script alone, as bash reads it', async () => {
+  const ended = await planFile('script.json', TEXT, '--script');
+  expect(ended.stdout.split('\n')[0]).toBe('#!/bin/bash');
+  expect(ended.stdout).toContain(REQUEST.args[1]);
+});
+
+test('what the settings lack is the local cloud’s, told in one warning that names it', async () => {
+  const lacking = await planFile('warn.json', TEXT);
+  const warnings = lacking.stderr.split('\n').filter((line) => line.includes('MAYFLY_PROJECT'));
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]).toContain('MAYFLY_REGIONS');
+  const given = await callMayfly(['plan', 'warn.json', '--project', 'my-own', '--json'], {
+    folder,
+  });
+  expect(given.stderr).not.toContain('MAYFLY_PROJECT');
+  expect(given.stdout).toContain('my-own');
+});
+
+test('a request without an id is planned as run-preview', async () => {
+  const { runId: _, ...rest } = REQUEST;
+  const ended = await planFile('noid.json', JSON.stringify(rest), '--json');
+  expect(JSON.parse(ended.stdout).runId).toBe('run-preview');
+});
+
+test.each([
+  { name: 'with a byte order mark', bytes: Buffer.from(`\ufeff${TEXT}`, 'utf8') },
+  { name: 'with CRLF line ends', bytes: Buffer.from(TEXT.replaceAll('\n', '\r\n'), 'utf8') },
+])('P117: a request file saved by Windows tools is read: $name', async ({ bytes }) => {
+  const ended = await planFile('windows.json', bytes, '--json');
+  expect(ended).toMatchObject({ code: 0 });
+  expect(JSON.parse(ended.stdout).runId).toBe(REQUEST.runId);
+});
+
+test('P117: a UTF-16 request file ends with code 2 and a sentence that names the encoding', async () => {
+  const utf16 = Buffer.from(`\ufeff${TEXT}`, 'utf16le');
+  expect([...utf16.subarray(0, 2)]).toEqual([0xff, 0xfe]);
+  const ended = await planFile('utf16.json', utf16, '--json');
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toMatch(/utf16\.json: .*UTF-16.*save or send it as UTF-8/);
+});
+
+test('the request comes from stdin as well, flags over it', async () => {
+  const words = ['plan', '-', ...AT, '--json', '--ttl', '1h', '--', 'a b', ''];
+  const { timeoutSeconds: _, ...request } = REQUEST;
+  const ended = await callMayfly(words, { folder, stdin: JSON.stringify(request) });
+  expect(ended).toMatchObject({ code: 0 });
+  expect(JSON.parse(ended.stdout).deadline).toBe('2026-12-01T13:10:30.000Z');
+});
+
+test.each([
+  {
+    name: 'a refused request',
+    words: ['plan', '-'],
+    stdin: '{"image":"x","ttlSeconds":1}',
+    says: /ttlSeconds is 1: /,
+  },
+  {
+    name: 'no JSON',
+    words: ['plan', '-'],
+    stdin: "{'image': 1}",
+    says: /stdin: the message is not JSON/,
+  },
+  {
+    name: 'a list',
+    words: ['plan', '-'],
+    stdin: '[1]',
+    says: /a request is a JSON object, this is a list/,
+  },
+  {
+    name: 'no file',
+    words: ['plan', 'nothing.json'],
+    stdin: '',
+    says: /there is no file nothing\.json/,
+  },
+  { name: 'no request', words: ['plan'], stdin: '', says: /which request\?/ },
+  {
+    name: 'a time that is none',
+    words: ['plan', '-', '--at', 'noon'],
+    stdin: TEXT,
+    says: /--at "noon"/,
+  },
+  {
+    name: 'an unknown verb',
+    words: ['plane'],
+    stdin: '',
+    says: /no verb "plane"; known: plan, submit, watch/,
+  },
+])('a command that cannot be done ends with code 2 and says why: $name', async (wrong) => {
+  const ended = await callMayfly(wrong.words, { folder, stdin: wrong.stdin });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toMatch(wrong.says);
+  expect(ended.stderr).not.toMatch(/^\s+at /m);
+});
+
+test('help says what each verb does and names every flag', async () => {
+  const [overview, submit] = await Promise.all([
+    callMayfly(['help']),
+    callMayfly(['submit', '--help']),
+  ]);
+  expect(overview).toMatchObject({ code: 0, stderr: '' });
+  for (const verb of ['plan', 'submit', 'watch', 'show', 'cancel']) {
+    expect(overview.stdout).toMatch(new RegExp(`^  ${verb} `, 'm'));
+  }
+  for (const flag of ['--wait', '--image', '--gpu', '--ttl', '--project', '--json']) {
+    expect(submit.stdout).toContain(`  ${flag}`);
+  }
+});
