@@ -118,6 +118,10 @@ test('a body at the limit is read, one byte more is refused by its Content-Lengt
   expect(await post(1000)).toBe(204);
   expect(await post(1001)).toBe(413);
   expect(server.seen).toHaveLength(1);
+  const { sent, answer } = call(server.port, { 'content-length': '1001' });
+  sent.flushHeaders();
+  expect((await answer).statusCode).toBe(413);
+  sent.destroy();
 });
 
 test('a body that says no length is refused by its real size', async () => {

@@ -13,6 +13,7 @@ import {
   settings,
   standingClock,
   stripped,
+  unsigned,
 } from '#test/push/tokens.ts';
 
 let key: SigningKey;
@@ -115,6 +116,15 @@ test('the refusal of a token of nobody says nothing of our keys, and asks for no
       return found;
     },
   };
+  const payload = (await key.sign()).split('.')[1];
+  for (const header of [
+    { alg: 'HS256', kid: 'k1' },
+    { alg: 'none', kid: 'k1' },
+    { alg: 'RS256' },
+  ]) {
+    const token = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.${payload}.YQ`;
+    expect(await judge(bearer(token), {}, keys)).toMatchObject({ kind: 'refused', status: 401 });
+  }
   await judge(bearer('YQ.YQ.YQ'), {}, keys);
   await judge({}, {}, keys);
   expect(asked).toBe(0);
@@ -142,6 +152,13 @@ test('platform: the header that the platform has checked is judged, not the othe
   const turned = { ...bearer(theirs), 'x-serverless-authorization': `Bearer ${ours}` };
   expect(await judge(turned, { mode: 'platform' })).toEqual(accepted);
   expect(await judge(turned, { mode: 'verify' })).toMatchObject({ status: 401 });
+});
+
+test('platform: a token without signature says RS256 in its header, as Google’s do', async () => {
+  for (const alg of ['none', 'HS256', undefined]) {
+    const reply = await judge(bearer(stripped(unsigned({ alg }, claims()))), { mode: 'platform' });
+    expect(reply).toEqual({ kind: 'refused', status: 401, reason: 'algorithm' });
+  }
 });
 
 test('internal-token: the shared secret is accepted, and nothing else', async () => {

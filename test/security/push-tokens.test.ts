@@ -182,6 +182,7 @@ test('P98: a token without signature is refused where we verify, judged where th
   const token = stripped(await key.sign());
   expect(await verifying.post(bearer(token), BROKEN_BODY)).toBe(401);
   expect(verifying.unreadable).toEqual([]);
+  expect(verifying.endpoint.fetches).toBe(0);
 
   await using platform = await startPushServer([key], { mode: 'platform' });
   expect(await platform.post(bearer(token))).toBe(204);
