@@ -84,28 +84,49 @@ const NOTIFICATIONS = [
   { prefix: REJECTED_PREFIX, topic: 'run-results' },
 ] as const;
 
-/** Makes everything that a deployment needs; throws with the service's own words when it is refused. */
-export async function layOutDeployment(deployment: LocalDeployment): Promise<void> {
-  const { baseUrl, project, bucket, deployment: name, region } = deployment;
-  await send('POST', `${baseUrl}/storage/v1/b?project=${project}`, {
+/** One REST call of the set-up; the body is JSON, or bytes as they are. */
+export interface SetUpCall {
+  readonly verb: 'POST' | 'PUT';
+  /** Path and query. */
+  readonly path: string;
+  readonly body: object | Uint8Array | string;
+}
+
+/** Everything that a deployment needs, in the order in which it can be made. */
+export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
+  const { project, bucket, deployment: name, region } = deployment;
+  const bucketBody = {
     name: bucket,
     location: region,
     iamConfiguration: { uniformBucketLevelAccess: { enabled: true } },
     softDeletePolicy: { retentionDurationSeconds: '0' },
-  });
-  await putObject(deployment, DEPLOYMENT_OBJECT, name);
-  for (const topic of TOPICS)
-    await send('PUT', `${baseUrl}/v1/${topicName(deployment, topic)}`, {});
-  for (const subscription of SUBSCRIPTIONS) await subscribe(deployment, subscription);
-  for (const { prefix, topic } of NOTIFICATIONS) {
-    await send('POST', `${baseUrl}/storage/v1/b/${bucket}/notificationConfigs`, {
-      topic: `//pubsub.googleapis.com/${topicName(deployment, topic)}`,
-      payload_format: 'JSON_API_V1',
-      event_types: ['OBJECT_FINALIZE'],
-      object_name_prefix: prefix,
-    });
-  }
-  await schedule(deployment);
+  };
+  return [
+    { verb: 'POST', path: `/storage/v1/b?project=${project}`, body: bucketBody },
+    uploadCall(bucket, DEPLOYMENT_OBJECT, name),
+    ...TOPICS.map((topic) => ({
+      verb: 'PUT' as const,
+      path: `/v1/${topicName(deployment, topic)}`,
+      body: {},
+    })),
+    ...SUBSCRIPTIONS.map((subscription) => subscriptionCall(deployment, subscription)),
+    ...NOTIFICATIONS.map(({ prefix, topic }) => ({
+      verb: 'POST' as const,
+      path: `/storage/v1/b/${bucket}/notificationConfigs`,
+      body: {
+        topic: `//pubsub.googleapis.com/${topicName(deployment, topic)}`,
+        payload_format: 'JSON_API_V1',
+        event_types: ['OBJECT_FINALIZE'],
+        object_name_prefix: prefix,
+      },
+    })),
+    sweepJobCall(deployment),
+  ];
+}
+
+/** Makes it all; throws with the service's own words when something is refused. */
+export async function layOutDeployment(deployment: LocalDeployment): Promise<void> {
+  for (const call of setUpCalls(deployment)) await send(deployment.baseUrl, call);
 }
 
 /** The full name of the scheduler job that sweeps. */
@@ -119,16 +140,18 @@ export async function putObject(
   name: string,
   bytes: Uint8Array | string,
 ): Promise<void> {
-  const path = `/upload/storage/v1/b/${bucket}/o`;
-  const url = `${baseUrl}${path}?uploadType=media&name=${encodeURIComponent(name)}`;
-  await send('POST', url, bytes);
+  await send(baseUrl, uploadCall(bucket, name, bytes));
 }
 
-async function subscribe(deployment: LocalDeployment, subscription: Subscription): Promise<void> {
-  const { baseUrl, project, deployment: name, functionUrls } = deployment;
+function uploadCall(bucket: string, name: string, body: Uint8Array | string): SetUpCall {
+  const query = `uploadType=media&name=${encodeURIComponent(name)}`;
+  return { verb: 'POST', path: `/upload/storage/v1/b/${bucket}/o?${query}`, body };
+}
+
+function subscriptionCall(deployment: LocalDeployment, subscription: Subscription): SetUpCall {
+  const { project, deployment: name, functionUrls } = deployment;
   const { pushAccount: serviceAccountEmail, audience } = deployment;
-  const full = `projects/${project}/subscriptions/${name}-${subscription.name}`;
-  await send('PUT', `${baseUrl}/v1/${full}`, {
+  const body = {
     topic: topicName(deployment, subscription.topic),
     ackDeadlineSeconds: ACK_DEADLINE_SECONDS,
     messageRetentionDuration: `${subscription.retentionSeconds}s`,
@@ -139,7 +162,9 @@ async function subscribe(deployment: LocalDeployment, subscription: Subscription
       oidcToken: { serviceAccountEmail, audience },
     },
     ...(subscription.deadLetters ? { deadLetterPolicy: deadLetters(deployment) } : {}),
-  });
+  };
+  const path = `/v1/projects/${project}/subscriptions/${name}-${subscription.name}`;
+  return { verb: 'PUT', path, body };
 }
 
 function deadLetters(deployment: LocalDeployment) {
@@ -147,10 +172,10 @@ function deadLetters(deployment: LocalDeployment) {
   return { deadLetterTopic, maxDeliveryAttempts: DELIVERY_ATTEMPTS_MAX };
 }
 
-async function schedule(deployment: LocalDeployment): Promise<void> {
-  const { baseUrl, project, region, functionUrls } = deployment;
+function sweepJobCall(deployment: LocalDeployment): SetUpCall {
+  const { project, region, functionUrls } = deployment;
   const { pushAccount: serviceAccountEmail, audience } = deployment;
-  await send('POST', `${baseUrl}/v1/projects/${project}/locations/${region}/jobs`, {
+  const body = {
     name: sweepJobName(deployment),
     schedule: SWEEP_SCHEDULE,
     timeZone: 'Etc/UTC',
@@ -160,22 +185,24 @@ async function schedule(deployment: LocalDeployment): Promise<void> {
       httpMethod: 'POST',
       oidcToken: { serviceAccountEmail, audience },
     },
-  });
+  };
+  return { verb: 'POST', path: `/v1/projects/${project}/locations/${region}/jobs`, body };
 }
 
 function topicName({ project, deployment }: LocalDeployment, topic: string): string {
   return `projects/${project}/topics/${deployment}-${topic}`;
 }
 
-async function send(method: 'POST' | 'PUT', url: string, body: unknown): Promise<void> {
+async function send(baseUrl: string, { verb, path, body }: SetUpCall): Promise<void> {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
-  const reply = await fetch(url, {
-    method,
+  const reply = await fetch(`${baseUrl}${path}`, {
+    method: verb,
     body: raw ? (body as string) : JSON.stringify(body),
     headers: { 'content-type': raw ? 'application/octet-stream' : 'application/json' },
     signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
   });
   const text = await reply.text();
-  if (!reply.ok)
-    throw new Error(`${method} ${url} answered ${reply.status}: ${text.slice(0, 500)}`);
+  if (!reply.ok) {
+    throw new Error(`${verb} ${path} answered ${reply.status}: ${text.slice(0, 500)}`);
+  }
 }

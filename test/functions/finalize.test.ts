@@ -1,0 +1,206 @@
+import { gzipSync } from 'node:zlib';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { hashNonce } from '#shared/lifecycle/marker.ts';
+import { markerObject } from '#shared/plan/objects.ts';
+import { Kernel } from '#test/simulation/kernel.ts';
+import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
+
+const MINUTE_MS = 60_000;
+const NEVER = { bootMs: 10_000, workMs: 3_600_000, exitCode: 0, selfDeleteMs: null };
+let kernel: Kernel;
+let nonce: string;
+let instance: string;
+
+/** A run whose machine works for an hour; tests put markers of their own in its place. */
+beforeEach(async () => {
+  kernel = new Kernel({ guest: () => NEVER });
+  kernel.request({ ...REQUEST, runId: 'r1' });
+  await kernel.run(30_000, { sweeps: false });
+  const attempt = kernel.record('r1')?.attempts[0];
+  nonce = attempt?.nonce ?? '';
+  instance = attempt?.instance ?? '';
+  expect(kernel.record('r1')?.state).toBe('RUNNING');
+});
+
+const marker = (change: object = {}) => ({
+  status: 'SUCCEEDED',
+  exit_code: 0,
+  instance,
+  zone: 'us-central1-a',
+  detail: 'done',
+  boot_epoch: 1_796_126_410,
+  exec_start_epoch: 1_796_126_411,
+  end_epoch: 1_796_126_420,
+  execute_s: 9,
+  schema: 1,
+  run_id: 'r1',
+  attempt: 1,
+  step: 'run',
+  cause: 'exit',
+  boot_id: 'b',
+  nonce,
+  ...change,
+});
+
+function put(
+  bytes: Uint8Array | string,
+  options: { name?: string; encoding?: string } = {},
+): string {
+  const name = options.name ?? markerObject(instance);
+  const encoded = options.encoding === undefined ? {} : { contentEncoding: options.encoding };
+  const reply = kernel.call({
+    method: 'storage.objects.insert',
+    params: { bucket: SETTINGS.plan.bucket, name },
+    body: {
+      bytes: typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes,
+      metadata: { name, ...encoded },
+    },
+  });
+  expect(reply.status).toBe(200);
+  return String((reply.body as { generation: string }).generation);
+}
+
+const notify = (
+  generation: string,
+  name = markerObject(instance),
+  bucketId = SETTINGS.plan.bucket,
+) =>
+  kernel.publish('run-status', '', {
+    bucketId,
+    objectId: name,
+    objectGeneration: generation,
+    eventType: 'OBJECT_FINALIZE',
+  });
+
+describe('markers that do not count', () => {
+  const cases: [string, (m: typeof marker) => Uint8Array | string][] = [
+    ['a wrong nonce', (m) => JSON.stringify(m({ nonce: '0'.repeat(32) }))],
+    [
+      'the nonce’s hash in a terminal marker',
+      (m) => JSON.stringify(m({ nonce: hashNonce(nonce) })),
+    ],
+    ['half a JSON document', (m) => JSON.stringify(m()).slice(0, 100)],
+    ['five megabytes', (m) => JSON.stringify(m({ detail: 'x'.repeat(5_000_000) }))],
+    ['another attempt', (m) => JSON.stringify(m({ attempt: 2 }))],
+    ['another run', (m) => JSON.stringify(m({ run_id: 'r2' }))],
+    ['our own seal', (m) => JSON.stringify(m({ sealed: true, nonce: hashNonce(nonce) }))],
+    ['an unknown status', (m) => JSON.stringify(m({ status: 'DONE' }))],
+  ];
+  test.each(cases)('D11: %s: acknowledged, the run goes on', async (_name, make) => {
+    put(make(marker));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
+    expect(kernel.machines()).toHaveLength(1);
+    const statuses = kernel.pushes.filter((push) => push.function === 'finalize');
+    expect(statuses.every((push) => push.status === 204)).toBe(true);
+  });
+
+  test('a marker of an unknown run is acknowledged and changes nothing', async () => {
+    const name = 'runs/gce-status/mayfly-nobody-000000000000-1.json';
+    put(JSON.stringify(marker({ run_id: 'nobody', instance: 'mayfly-nobody-000000000000-1' })), {
+      name,
+    });
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.objects('runs/results/')).toEqual([]);
+    expect(kernel.pushes.at(-1)).toEqual({ function: 'finalize', status: 204 });
+  });
+
+  test('a notification of another bucket, and a request on the status topic, are acknowledged', async () => {
+    const before = kernel.pushes.length;
+    notify('1', markerObject(instance), 'another-bucket');
+    kernel.publish('run-status', JSON.stringify(REQUEST));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.pushes.slice(before).map((push) => push.status)).toEqual([204, 204]);
+    expect(kernel.record('r1')?.state).toBe('RUNNING');
+  });
+});
+
+describe('markers that count', () => {
+  test('P61: gzip-encoded', async () => {
+    put(gzipSync(JSON.stringify(marker())), { encoding: 'gzip' });
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+  });
+
+  test('P57: invalid UTF-8 in its detail', async () => {
+    const bytes = Buffer.from(JSON.stringify(marker({ detail: 'XX' })));
+    bytes[bytes.indexOf('XX')] = 0xff;
+    put(bytes);
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.result('r1')).toMatchObject({ status: 'SUCCEEDED', detail: '\ufffdX' });
+  });
+
+  test('P59: the event’s generation is replaced already: the newer one gives the one result', async () => {
+    const lost = put(JSON.stringify(marker({ status: 'RUNNING', nonce: hashNonce(nonce) })));
+    kernel.clock.moveTo(kernel.clock.nowMs() + 1500);
+    put(JSON.stringify(marker()));
+    notify(lost);
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+    expect(kernel.pushes.every((push) => push.status === 204)).toBe(true);
+    expect(kernel.objects('runs/results/')).toHaveLength(1);
+  });
+
+  test('P63: three notifications of one generation: one result, one event', async () => {
+    const generation = put(JSON.stringify(marker()));
+    notify(generation);
+    notify(generation);
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.objects('runs/results/')).toHaveLength(1);
+    expect(kernel.objects('runs/ended/')).toHaveLength(1);
+    expect(kernel.events()).toHaveLength(1);
+    expect(kernel.pushes.every((push) => push.status === 204)).toBe(true);
+  });
+
+  test('P65: events in the wrong order: the late ones write nothing', async () => {
+    const running = put(JSON.stringify(marker({ status: 'RUNNING', nonce: hashNonce(nonce) })));
+    kernel.clock.moveTo(kernel.clock.nowMs() + 1500);
+    const done = put(JSON.stringify(marker()));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const ended = kernel.record('r1');
+    notify(running);
+    notify('1');
+    notify(done);
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.record('r1')).toEqual(ended);
+    expect(kernel.events()).toHaveLength(1);
+  });
+
+  test('P71: a delete that finds nothing is a success; the function never waits for its end', async () => {
+    kernel.call({
+      method: 'compute.instances.delete',
+      params: { project: SETTINGS.plan.project, zone: 'us-central1-a', instance },
+    });
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    put(JSON.stringify(marker()));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+    expect(kernel.pushes.every((push) => push.status === 204)).toBe(true);
+    const polls = kernel.calls.filter(
+      (call) => call.function === 'finalize' && /zoneOperations/.test(call.method),
+    );
+    expect(polls).toEqual([]);
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.objects('runs/active/')).toEqual([]);
+  });
+
+  test('P95: finalize writes nothing under the prefix that wakes it', async () => {
+    put(JSON.stringify(marker()));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const written = kernel.calls.filter(
+      (call) => call.function === 'finalize' && call.method === 'storage.objects.insert',
+    );
+    expect(written.length).toBeGreaterThan(0);
+    expect(written.filter((call) => call.name.includes('runs/gce-status/'))).toEqual([]);
+  });
+
+  test('finalize needs at most five writes and one delete for a whole run', async () => {
+    put(JSON.stringify(marker()));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const calls = kernel.calls.filter((call) => call.function === 'finalize');
+    expect(
+      calls.filter((call) => call.method === 'storage.objects.insert').length,
+    ).toBeLessThanOrEqual(5);
+    expect(calls.filter((call) => call.method === 'compute.instances.delete')).toHaveLength(1);
+  });
+});
