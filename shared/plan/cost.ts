@@ -21,8 +21,9 @@ export function machineUsdPerHour(machineType: string, spot: boolean): number | 
 
 /** An hour of a boot disk; the dearest type's price when the type is not known. */
 export function diskUsdPerHour(diskType: string, gib: number): number {
-  const known = DISK_USD_PER_GIB_HOUR[diskType];
-  return gib * (known ?? Math.max(...Object.values(DISK_USD_PER_GIB_HOUR)));
+  const known = Object.hasOwn(DISK_USD_PER_GIB_HOUR, diskType);
+  const dearest = Math.max(...Object.values(DISK_USD_PER_GIB_HOUR));
+  return gib * (known ? (DISK_USD_PER_GIB_HOUR[diskType] ?? dearest) : dearest);
 }
 
 /** The estimate of a run: the dearest candidate at full TTL, and as many attempts as allowed. */

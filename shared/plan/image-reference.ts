@@ -18,7 +18,7 @@ const HOST = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*|\\[[0-9A-Fa-f:]+\\])(?::[0
 const COMPONENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
-const NAME_LENGTH_MAX = 255;
+const PATH_LENGTH_MAX = 255;
 const DEFAULT_HOST = 'docker.io';
 const EXAMPLE = 'for example europe-docker.pkg.dev/p/r/app:v1 or ghcr.io/acme/app@sha256:…';
 
@@ -36,7 +36,7 @@ export function parseImageReference(text: string): ParsedImage {
     return invalid('a tag has 1 to 128 letters, digits, "_", "." or "-"', EXAMPLE);
   }
   const { host, path } = splitHost(colon < 0 ? named : named.slice(0, colon));
-  const broken = brokenName(host, path);
+  const broken = brokenName(host, path, text);
   return broken ?? { kind: 'valid', host: host ?? DEFAULT_HOST, path, tag, digest };
 }
 
@@ -48,20 +48,20 @@ function splitHost(name: string): { host: string | null; path: string } {
   return isHost ? { host: first, path: name.slice(slash + 1) } : { host: null, path: name };
 }
 
-function brokenName(host: string | null, path: string): ParsedImage | null {
+function brokenName(host: string | null, path: string, text: string): ParsedImage | null {
   if (host !== null && !HOST.test(host)) {
     return invalid('a registry is a host name or address, with a port if it has one', EXAMPLE);
   }
   for (const component of path.split('/')) {
     if (COMPONENT.test(component)) continue;
     if (COMPONENT.test(component.toLowerCase())) {
-      const lower = host === null ? path.toLowerCase() : `${host}/${path.toLowerCase()}`;
+      const lower = text.replace(path, path.toLowerCase());
       return invalid(`an image path is lower case, and "${component}" is not`, lower);
     }
     return invalid(componentRule(component), EXAMPLE);
   }
-  if (path.length + (host?.length ?? 0) > NAME_LENGTH_MAX) {
-    return invalid(`an image name has at most ${NAME_LENGTH_MAX} characters`, EXAMPLE);
+  if (path.length > PATH_LENGTH_MAX) {
+    return invalid(`an image path has at most ${PATH_LENGTH_MAX} characters`, EXAMPLE);
   }
   if (host === null && /^[0-9a-f]{64}$/.test(path)) {
     return invalid('64 hexadecimal digits are an image id, not a name', EXAMPLE);
