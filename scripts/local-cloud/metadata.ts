@@ -22,6 +22,11 @@ function answer(status: number, text: string, type = 'application/text'): Reply 
   return { status, bytes, headers: { ...headers, etag } };
 }
 
+function movedTo(location: string): Reply {
+  const reply = answer(301, location);
+  return { ...reply, headers: { ...reply.headers, location } };
+}
+
 const missing = () => answer(404, '<html><title>Error 404 (Not Found)</title></html>', 'text/html');
 
 function treeOf({ world }: Context, { params }: Call): MetadataTree | null {
@@ -76,7 +81,7 @@ function read(tree: MetadataTree, path: string, params: Call['params']): Reply {
   if (isFolder(node) && !recursive) {
     return path.endsWith('/') || path === ''
       ? answer(200, listing(node))
-      : { ...answer(301, `${PREFIX}/${path}/`), headers: { location: `${PREFIX}/${path}/` } };
+      : movedTo(`${PREFIX}/${path}/`);
   }
   if (params.alt === 'json' || isFolder(node)) {
     return answer(200, JSON.stringify(toJson(node, attributes)), 'application/json');
