@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server.ts';
 import { createWorld } from '#scripts/local-cloud/world.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
+import { createTransport, noCredentials } from '#shared/cloud/token.ts';
 import { describeCompute, type OpenedCompute } from '#test/contract/compute.ts';
 
 const AN_HOUR_MS = 3_600_000;
@@ -29,6 +31,21 @@ function openWorld() {
 }
 
 describeCompute('the local cloud without sockets', async () => openWorld().opened);
+
+describeCompute('the real transport over the local cloud', async () => {
+  let nowMs = Date.parse('2026-12-01T00:00:00Z');
+  const cloud = await startLocalCloud({ nowMs: () => nowMs });
+  const { project } = cloud.world.options;
+  const transport = createTransport(noCredentials(project));
+  return {
+    compute: createCompute({ project, endpoint: cloud.baseUrl, transport }),
+    project,
+    async settle() {
+      nowMs += AN_HOUR_MS;
+    },
+    [Symbol.asyncDispose]: () => cloud[Symbol.asyncDispose](),
+  };
+});
 
 test.each(['warning', 'unreachables'])(
   'P75: a zone that the local cloud cannot reach (%s) is unknown',

@@ -6,6 +6,8 @@ import type { ObjectStore } from '#shared/cloud/storage.ts';
 export interface OpenedStore extends AsyncDisposable {
   /** An empty bucket without versioning and without the limit of one write a second. */
   readonly store: ObjectStore;
+  /** Makes many empty objects in a quicker way than one by one, where there is one. */
+  fill?(names: readonly string[]): void;
 }
 
 const NAMES = [
@@ -147,9 +149,8 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
 
     test('a list of more than 1,000 names comes in pages, each name once', async () => {
       const names = Array.from({ length: 1001 }, (_, index) => `many/${10_000 + index}`);
-      for (let from = 0; from < names.length; from += 50) {
-        await Promise.all(names.slice(from, from + 50).map((name) => create(name, '')));
-      }
+      if (opened.fill === undefined) await Promise.all(names.map((name) => create(name, '')));
+      else opened.fill(names);
       const first = await store.list('many/');
       expect(first.objects).toHaveLength(1000);
       expect(first.nextPageToken).not.toBeNull();
