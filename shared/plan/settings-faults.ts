@@ -5,6 +5,7 @@ import { isBucketName } from '#shared/plan/gs-uri.ts';
 import { METADATA_TOTAL_BYTES_MAX, METADATA_VALUE_BYTES_MAX } from '#shared/plan/limits.ts';
 import { settingsMetadataBytes } from '#shared/plan/metadata-size.ts';
 import type { Fault, PlanSettings } from '#shared/plan/model.ts';
+import { isServiceAccount, SERVICE_ACCOUNT_RULE } from '#shared/plan/service-account.ts';
 
 const DEPLOYMENT = /^[a-z][a-z0-9-]{0,15}$/;
 const PROJECT = /^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{0,62}$/;
@@ -51,6 +52,10 @@ export function settingsFaults(settings: PlanSettings): Fault[] {
       "a metadata key has letters, digits, '_' and '-', and is none of Mayfly's",
       'another key',
     );
+  }
+  for (const account of settings.workerServiceAccounts) {
+    if (isServiceAccount(account)) continue;
+    faults.push(fault('MAYFLY_WORKER_SERVICE_ACCOUNTS', account, SERVICE_ACCOUNT_RULE));
   }
   const bytes = settingsMetadataBytes(settings);
   const room = METADATA_TOTAL_BYTES_MAX - METADATA_VALUE_BYTES_MAX - 16 * 1024;

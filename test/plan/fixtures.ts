@@ -46,7 +46,7 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
   };
 }
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 export const makeRequestJson = (fields: Fields = {}): Fields => ({
   runId: 'run-1',

@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Fields,
+  faultFields,
+  faultsOf,
+  makeBody,
+  makePlan,
+  makeSettings,
+} from '#test/plan/fixtures.ts';
+
+const zonesOf = (fields: Fields, settings = makeSettings()) =>
+  makePlan(fields, settings).candidates.map(({ zone }) => zone);
+
+const on = (...machineTypes: string[]) => ({ resources: { machineTypes } });
+
+describe('places', () => {
+  test('P11: zones as one text are refused by type, with the list form shown', () => {
+    const [fault, ...more] = faultsOf({ place: { zones: 'us-central1-a us-central1-b' } });
+    expect(more).toEqual([]);
+    expect(fault?.accepted).toBe('["us-central1-a", "us-central1-b"]');
+  });
+
+  test('P11: zones outside the regions are one refusal that names both fields', () => {
+    const zones = ['us-central1-a', 'us-east1-b', 'us-west1-a'];
+    const [fault, ...more] = faultsOf({ place: { regions: ['us-west1'], zones } });
+    expect(more).toEqual([]);
+    expect(fault?.field).toBe('place.zones');
+    expect(fault?.rule).toContain('place.regions');
+  });
+
+  test('P11: zones of three regions are three candidates, each with its region’s subnetwork', () => {
+    const zones = ['us-west1-a', 'us-central1-a', 'us-east1-b'];
+    const { candidates } = makePlan({ ...on('e2-standard-4'), place: { zones } });
+    expect(candidates.map(({ zone }) => zone)).toEqual(zones);
+    for (const { region, zone, subnetwork } of candidates) {
+      expect(zone.startsWith(`${region}-`)).toBe(true);
+      expect(subnetwork).toBe(`projects/p/regions/${region}/subnetworks/s`);
+    }
+  });
+
+  test('regions stand for all their zones, in the order asked', () => {
+    const place = { regions: ['us-east1', 'us-central1'] };
+    expect(zonesOf({ ...on('e2-standard-4'), place })).toEqual([
+      'us-east1-b',
+      'us-east1-c',
+      'us-east1-d',
+      'us-central1-a',
+      'us-central1-b',
+      'us-central1-c',
+      'us-central1-f',
+    ]);
+    expect(zonesOf(on('e2-standard-4'))).toHaveLength(4);
+  });
+
+  test('a region of no table is tried in its zone a, with a warning', () => {
+    const subnetworks = { 'mars-east1': 'projects/p/regions/mars-east1/subnetworks/s' };
+    const plan = makePlan({ ...on('e2-small'), place: { regions: ['mars-east1'], subnetworks } });
+    expect(plan.candidates.map(({ zone }) => zone)).toEqual(['mars-east1-a']);
+    expect(plan.warnings.join()).toContain('mars-east1');
+    expect(plan.estimate.attemptUsd).toBeNull();
+  });
+
+  test('a type that is on offer in no zone of the regions is refused with where it is', () => {
+    const [fault] = faultsOf({
+      resources: { machineType: 't2a-standard-4', architecture: 'arm64' },
+      place: { regions: ['us-east1'] },
+    });
+    expect(fault?.field).toBe('place.regions');
+    expect(fault?.accepted).toContain('europe-west4');
+    const named = { resources: { machineType: 't2a-standard-4', architecture: 'arm64' } };
+    expect(zonesOf({ ...named, place: { zones: ['us-east1-b'] } })).toEqual(['us-east1-b']);
+    expect(zonesOf(named)).toEqual(['us-central1-a', 'us-central1-b', 'us-central1-f']);
+  });
+});
+
+describe('subnetworks', () => {
+  const regions = ['us-west1', 'us-east1'];
+  const settings = makeSettings({ subnetworks: {} });
+  const subnetwork = (text: string) =>
+    makeBody({ place: { regions, subnetworks: { 'us-west1': text } } }, settings);
+
+  test('P40: a bare name is completed, a partial path and a URL mean the same', () => {
+    const path = 'projects/host-p/regions/us-west1/subnetworks/s';
+    expect(subnetwork('default-us-west1')).toMatchObject({
+      networkInterfaces: [
+        { subnetwork: 'projects/p/regions/us-west1/subnetworks/default-us-west1' },
+      ],
+    });
+    for (const text of [path, `https://www.googleapis.com/compute/v1/${path}`]) {
+      expect(subnetwork(text)).toMatchObject({ networkInterfaces: [{ subnetwork: path }] });
+    }
+    expect(subnetwork('regions/us-west1/subnetworks/s')).toMatchObject({
+      networkInterfaces: [{ subnetwork: 'projects/p/regions/us-west1/subnetworks/s' }],
+    });
+  });
+
+  test('P40: a subnetwork of another region is refused with the full form', () => {
+    const subnetworks = { 'us-west1': 'projects/host-p/regions/us-east1/subnetworks/s' };
+    const [fault] = faultsOf({ place: { regions, subnetworks } }, settings);
+    expect(fault?.field).toBe('place.subnetworks.us-west1');
+    expect(fault?.accepted).toBe('projects/p/regions/us-west1/subnetworks/NAME');
+  });
+
+  test('P40: a region without a known subnetwork is no candidate, and the plan says so', () => {
+    const plan = makePlan({ place: { regions, subnetworks: { 'us-west1': 's' } } }, settings);
+    expect(new Set(plan.candidates.map(({ region }) => region))).toEqual(new Set(['us-west1']));
+    expect(plan.warnings.join()).toContain('us-east1 has no known subnetwork');
+    expect(faultFields({ place: { regions } }, settings)).toEqual(['place.subnetworks']);
+  });
+
+  test.each(['', 'Upper', 'a/b', 'https://evil.example/projects/p/regions/us-west1/subnetworks/s'])(
+    'P40: %j is refused',
+    (text) => {
+      const place = { regions, subnetworks: { 'us-west1': text } };
+      expect(faultFields({ place }, settings)).toEqual(['place.subnetworks.us-west1']);
+    },
+  );
+});
+
+describe('order and budget', () => {
+  const triples = (fields: Fields) =>
+    makePlan(fields).candidates.map(
+      ({ provisioningModel, machineType, zone }) => `${provisioningModel} ${machineType} ${zone}`,
+    );
+  const place = { zones: ['us-central1-b', 'us-central1-a'] };
+
+  test('named machines are tried in their rank, all Spot before all on demand', () => {
+    const fields = { ...on('n2d-standard-8', 'n2-standard-8'), place };
+    expect(triples({ ...fields, provisioning: 'spot-then-standard' })).toEqual([
+      'SPOT n2d-standard-8 us-central1-b',
+      'SPOT n2d-standard-8 us-central1-a',
+      'SPOT n2-standard-8 us-central1-b',
+      'SPOT n2-standard-8 us-central1-a',
+      'STANDARD n2d-standard-8 us-central1-b',
+      'STANDARD n2d-standard-8 us-central1-a',
+      'STANDARD n2-standard-8 us-central1-b',
+      'STANDARD n2-standard-8 us-central1-a',
+    ]);
+  });
+
+  test('a budget leaves out the dear and the unknown with a warning, and refuses nothing left', () => {
+    // n2-standard-8 with its disk is about 0.40 an hour, n2-standard-80 about 3.90.
+    const fields = { ...on('n2-standard-80', 'c9-standard-4', 'n2-standard-8'), place };
+    const plan = makePlan({ ...fields, budgetUsd: 2, ttlSeconds: 7200 });
+    expect(new Set(plan.candidates.map(({ machineType }) => machineType))).toEqual(
+      new Set(['n2-standard-8']),
+    );
+    expect(plan.warnings.join('\n')).toMatch(/n2-standard-80 .* more than the budget of 2/);
+    expect(plan.warnings.join('\n')).toMatch(/c9-standard-4 .* no known price/);
+    const [fault] = faultsOf({ ...fields, budgetUsd: 0.5, ttlSeconds: 7200 });
+    expect(fault).toMatchObject({ field: 'budgetUsd', accepted: expect.stringMatching(/^0\.80/) });
+  });
+
+  test('a region’s prices are higher by its factor', () => {
+    const price = (zone: string) =>
+      makePlan({ ...on('n2-standard-8'), place: { zones: [zone] } }).candidates[0]?.usdPerHour ?? 0;
+    expect(price('europe-west1-b') / price('us-central1-a')).toBeCloseTo(1.1, 3);
+  });
+});
