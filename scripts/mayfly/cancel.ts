@@ -19,7 +19,7 @@ export const cancelVerb: Verb = {
   flags: { reason: { value: 'TEXT', help: 'kept in the result' } },
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
     const reason = call.text('reason');
     const message = { cancel: runId, ...(reason === null ? {} : { reason }) };
     const messageId = await cloud.publishRequest(JSON.stringify(message));

@@ -18,11 +18,11 @@ export interface Cloud {
 }
 
 /** Opens the deployment; no call is made before the first use. */
-export function openCloud(target: Target, terminal: Terminal): Cloud {
+export function openCloud(target: Target, environment: Terminal['environment']): Cloud {
   const { project, bucket, deployment } = target;
   const credentials = applicationCredentials();
   const clientOptions = (service: 'STORAGE' | 'PUBSUB') => {
-    const endpoint = findEndpoint(terminal.environment, service);
+    const endpoint = findEndpoint(environment, service);
     // A token never travels in clear text, and an emulator wants none.
     const open = endpoint?.startsWith('http://') === true;
     return { endpoint, credentials: open ? noCredentials(project) : credentials };

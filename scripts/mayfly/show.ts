@@ -21,7 +21,7 @@ export const showVerb: Verb = {
   flags: {},
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
     const [record, result, rejection] = await Promise.all([
       loadRecord(cloud.store, runId),
       loadResult(cloud.store, resultObject(runId)),

@@ -30,7 +30,7 @@ export const submitVerb: Verb = {
 
 async function submit(call: Call, terminal: Terminal): Promise<number> {
   const fields = await readRequest(call, terminal);
-  const cloud = openCloud(await requireTarget(call, terminal), terminal);
+  const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
   const runId =
     fields.runId === undefined
       ? makeRunId(cloud.clock, cloud.entropy)

@@ -28,7 +28,7 @@ export const watchVerb: Verb = {
   flags: {},
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
     return watchToEnd(cloud, { call, terminal, runId, messageId: null, foreignResult: false });
   },
 };

@@ -1,0 +1,55 @@
+// The job that `npm start` runs: the example with its data, or the user's own request.
+import { readdir, readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment.ts';
+import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { makeRunId } from '#scripts/mayfly/run-id.ts';
+import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
+import { parseJsonText } from '#shared/plan/message.ts';
+
+const EXAMPLES = new URL('../examples/', import.meta.url);
+
+export interface Job {
+  readonly runId: string;
+  /** The message for the requests topic. */
+  readonly text: string;
+  /** `gs://…` places of its inputs and outputs, which its machine may then reach. */
+  readonly objects: readonly string[];
+}
+
+/** Reads FILE, from the caller's folder, or the example; a request without an id gets one. */
+export async function readJob(file: string | null, folder: string): Promise<Job> {
+  const path = file === null ? new URL('backtest.json', EXAMPLES) : resolve(folder, file);
+  const bytes = await readFile(path).catch((error: Error) => {
+    throw usageError(`${file ?? path} cannot be read: ${error.message}`);
+  });
+  const parsed = parseJsonText(bytes);
+  if (parsed.kind === 'unreadable') throw usageError(`${file ?? path}: ${parsed.reason}`);
+  const { value } = parsed;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw usageError(`${file ?? path}: a request is a JSON object`);
+  }
+  const fields = value as Readonly<Record<string, unknown>>;
+  const runId =
+    typeof fields.runId === 'string' ? fields.runId : makeRunId(systemClock, systemEntropy);
+  const text = JSON.stringify({ runId, ...fields });
+  return { runId, text, objects: [...urisOf(fields.inputs), ...urisOf(fields.outputs)] };
+}
+
+/** Our own objects are no data: a request that names them gets no right to them here either. */
+function urisOf(places: unknown): readonly string[] {
+  if (typeof places !== 'object' || places === null) return [];
+  return Object.values(places).filter(
+    (uri): uri is string => typeof uri === 'string' && /^gs:\/\/[^/]+\/(?!runs\/|$)/.test(uri),
+  );
+}
+
+/** Stores the example's data under `data/` and gives the names. */
+export async function uploadExampleData(deployment: LocalDeployment): Promise<readonly string[]> {
+  const folder = new URL('data/', EXAMPLES);
+  const files = (await readdir(folder)).filter((name) => name.endsWith('.csv'));
+  for (const name of files) {
+    await putObject(deployment, `data/${name}`, await readFile(new URL(name, folder)));
+  }
+  return files.map((name) => `gs://${deployment.bucket}/data/${name}`);
+}

@@ -1,0 +1,48 @@
+// Lets the sweep pass, as its schedule would, and counts what is left after it.
+import { type LocalDeployment, sweepJobName } from '#scripts/local-cloud/deployment.ts';
+import { countLeft, isNothing, type Left } from '#scripts/start/proof.ts';
+import { systemClock } from '#shared/cloud/clock.ts';
+
+const SETTLE_MS_MAX = 30_000;
+const PASS_MS_MAX = 20_000;
+const POLL_MS = 50;
+const CALL_TIMEOUT_MS = 10_000;
+
+/** Counts finished passes from the sweep's own log lines. */
+export class SweepWatch {
+  passes = 0;
+
+  see(line: string): void {
+    if (line.includes('"event":"sweep-done"')) this.passes += 1;
+  }
+}
+
+/** Sweeps until nothing is left, or for a bounded time; the count is always one after a pass. */
+export async function sweepUntilNothing(
+  deployment: LocalDeployment,
+  watch: SweepWatch,
+  interruption: AbortSignal,
+): Promise<Left> {
+  const endMs = systemClock.nowMs() + SETTLE_MS_MAX;
+  while (true) {
+    await sweepOnce(deployment, watch, interruption);
+    const left = await countLeft(deployment);
+    if (isNothing(left) || systemClock.nowMs() > endMs || interruption.aborted) return left;
+    await systemClock.sleep(POLL_MS * 4, interruption);
+  }
+}
+
+async function sweepOnce(
+  deployment: LocalDeployment,
+  watch: SweepWatch,
+  interruption: AbortSignal,
+): Promise<void> {
+  const before = watch.passes;
+  const url = `${deployment.baseUrl}/v1/${sweepJobName(deployment)}:run`;
+  const reply = await fetch(url, { method: 'POST', signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
+  if (!reply.ok) throw new Error(`POST ${url} answered ${reply.status}: ${await reply.text()}`);
+  const endMs = systemClock.nowMs() + PASS_MS_MAX;
+  while (watch.passes === before && systemClock.nowMs() < endMs && !interruption.aborted) {
+    await systemClock.sleep(POLL_MS, interruption);
+  }
+}
