@@ -53,7 +53,7 @@ export function decidePlacement(
     case 'accepted':
       return decideOperation(record, attempt, intent, seen, context, creator);
     case 'abandoned':
-      return decideAbandoned(record, attempt, intent, seen, context);
+      return decideAbandoned(record, attempt, seen, context);
   }
 }
 
@@ -99,7 +99,7 @@ function decideInsert(
   if (reply === undefined) {
     if (creator.ownIntent === key) return { kind: 'insert', intent: intent.number };
     if (seen.claim === null) return { kind: 'read-claim' };
-    if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, intent, seen, context);
+    if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, seen, context);
     const ageMs = context.nowMs - intent.createdSeconds * 1000;
     if (ageMs < REPEAT_WINDOW_MS) return { kind: 'insert', intent: intent.number };
     return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
@@ -186,7 +186,10 @@ function decideForeign(
   return decidePermanent(record, attempt, error, seen, context);
 }
 
-/** A definite refusal, of the call or of its operation: the next place, or the end. */
+/**
+ * A definite refusal, of the call or of its operation: the next place, or the end. Once the claim is
+ * ours no machine of this attempt can work, so that another place is the next attempt's.
+ */
 function decideRefused(
   record: RunRecord,
   attempt: Attempt,
@@ -200,7 +203,9 @@ function decideRefused(
   }
   const refused = refusedPlace(record, attempt, error, context);
   const left = refused.attempts.at(-1) ?? attempt;
-  return walkOn(refused, left, context, creator) ?? decideNoCapacity(refused, left, seen, context);
+  const next = walkOn(refused, left, context, creator);
+  if (next === null) return decideNoCapacity(refused, left, seen, context);
+  return seen.claim?.kind === 'held' ? decideFenced(record, attempt, seen, context) : next;
 }
 
 function decideOperation(
@@ -230,7 +235,9 @@ function decideOperation(
     return decideForeign(record, attempt, zone, seen, context);
   if (fact.kind !== 'gone') return REST;
   if (seen.claim === null) return { kind: 'read-claim' };
-  if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, intent, seen, context);
+  if (seen.claim.kind === 'held' && seen.claim.holder.by === 'machine') {
+    return adopt(record, attempt, seen.claim.holder, context);
+  }
   return decideRefused(record, attempt, operation.error, seen, context, creator);
 }
 
@@ -241,14 +248,24 @@ function decideOperation(
 function decideAbandoned(
   record: RunRecord,
   attempt: Attempt,
-  intent: Intent,
   seen: Observation,
   context: Context,
 ): Step {
   if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
   const holder = seen.claim.holder;
   if (holder.by === 'machine') return adopt(record, attempt, holder, context);
-  const detail = `whether ${intent.candidate.zone} made the machine could not be learnt`;
+  return decideFenced(record, attempt, seen, context);
+}
+
+/** The claim is ours and nothing else is known: the attempt ends, the next one begins elsewhere. */
+function decideFenced(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step {
+  const zone = attempt.intents.at(-1)?.candidate.zone ?? 'a zone';
+  const detail = `whether ${zone} made the machine could not be learnt`;
   const closed = endSealed(record, seen, context, () =>
     endWithout('machine-lost', { detail, atMs: context.nowMs }),
   );

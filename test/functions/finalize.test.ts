@@ -42,22 +42,8 @@ const marker = (change: object = {}) => ({
   ...change,
 });
 
-function put(
-  bytes: Uint8Array | string,
-  options: { name?: string; encoding?: string } = {},
-): string {
-  const name = options.name ?? markerObject(instance);
-  const encoded = options.encoding === undefined ? {} : { contentEncoding: options.encoding };
-  const reply = kernel.call({
-    method: 'storage.objects.insert',
-    params: { bucket: SETTINGS.plan.bucket, name },
-    body: {
-      bytes: typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes,
-      metadata: { name, ...encoded },
-    },
-  });
-  expect(reply.status).toBe(200);
-  return String((reply.body as { generation: string }).generation);
+function put(bytes: Uint8Array | string, metadata: object = {}): string {
+  return kernel.put(markerObject(instance), bytes, metadata);
 }
 
 const notify = (
@@ -97,9 +83,10 @@ describe('markers that do not count', () => {
 
   test('a marker of an unknown run is acknowledged and changes nothing', async () => {
     const name = 'runs/gce-status/mayfly-nobody-000000000000-1.json';
-    put(JSON.stringify(marker({ run_id: 'nobody', instance: 'mayfly-nobody-000000000000-1' })), {
+    kernel.put(
       name,
-    });
+      JSON.stringify(marker({ run_id: 'nobody', instance: 'mayfly-nobody-000000000000-1' })),
+    );
     await kernel.run(MINUTE_MS, { sweeps: false });
     expect(kernel.objects('runs/results/')).toEqual([]);
     expect(kernel.pushes.at(-1)).toEqual({ function: 'finalize', status: 204 });
@@ -117,7 +104,7 @@ describe('markers that do not count', () => {
 
 describe('markers that count', () => {
   test('P61: gzip-encoded', async () => {
-    put(gzipSync(JSON.stringify(marker())), { encoding: 'gzip' });
+    put(gzipSync(JSON.stringify(marker())), { contentEncoding: 'gzip' });
     await kernel.run(MINUTE_MS, { sweeps: false });
     expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
   });

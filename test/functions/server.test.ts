@@ -133,6 +133,16 @@ test('a body that says no length is refused by its real size', async () => {
   expect(server.seen).toEqual([]);
 });
 
+test('a sender that reads its answer only when it has sent everything gets it', async () => {
+  await using server = await recording({ bodyBytesMax: 8_000_000 });
+  const { sent, answer } = call(server.port, { 'transfer-encoding': 'chunked' });
+  await new Promise<void>((resolve, reject) => {
+    answer.catch(reject);
+    sent.end(Buffer.alloc(15_000_000), resolve);
+  });
+  expect((await answer).statusCode).toBe(413);
+});
+
 test('who sends on and on after a refusal is cut off', async () => {
   await using server = await recording({ bodyBytesMax: 100_000 });
   const { sent, answer } = call(server.port, { 'transfer-encoding': 'chunked' });

@@ -1,6 +1,7 @@
 // The guest as a small state machine: it claims, says RUNNING, works for a while, says how it ended,
 // and deletes its machine, through the same objects and calls as the real script.
 import type { Clock } from '#shared/cloud/clock.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
 import type { HttpCall, HttpReply } from '#shared/cloud/http.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { hashNonce } from '#shared/lifecycle/marker.ts';
@@ -64,8 +65,20 @@ async function live(machine: GuestMachine, plan: GuestPlan, world: GuestWorld): 
     await world.clock.sleep(milliseconds);
     if (!world.alive()) throw new PowerOff();
   };
+  /** A call that may pass is made until it does, or until the power goes. */
+  const persist = async <Reply>(call: () => Promise<Reply>): Promise<Reply> => {
+    for (;;) {
+      if (!world.alive()) throw new PowerOff();
+      const reply = await call().catch((error: unknown) => {
+        if (error instanceof CloudError && error.retriable) return null;
+        throw error;
+      });
+      if (reply !== null) return reply;
+      await pause(5_000);
+    }
+  };
   const write = (name: string, value: object, ifGeneration: string) =>
-    world.store.write(name, JSON.stringify(value), { ifGeneration });
+    persist(() => world.store.write(name, JSON.stringify(value), { ifGeneration }));
   await pause(plan.bootMs);
   const bootEpoch = Math.floor(world.clock.nowMs() / 1000);
   const bootId = `boot-${machine.id}-${machine.boot}`;
@@ -76,9 +89,7 @@ async function live(machine: GuestMachine, plan: GuestPlan, world: GuestWorld): 
     bootId,
     nonceSha256: hashNonce(nonce),
   };
-  const claimed = await write(blank('CLAIM_OBJECT'), claim, '0');
-  if (!world.alive()) return;
-  if (claimed.kind === 'written') {
+  if (await takeClaim(claim)) {
     await report('RUNNING', {});
     await pause(0);
     world.onWork({ runId, attempt, instanceId: machine.id });
@@ -92,13 +103,21 @@ async function live(machine: GuestMachine, plan: GuestPlan, world: GuestWorld): 
   await pause(plan.selfDeleteMs);
   const base = 'https://compute.googleapis.com/compute/v1';
   const url = `${base}/projects/${machine.project}/zones/${machine.zone}/instances/${machine.name}`;
-  await world.transport({ method: 'DELETE', url, timeoutMs: 30_000 });
+  await persist(() => world.transport({ method: 'DELETE', url, timeoutMs: 30_000 }));
+
+  /** Own bytes read back count as won: the reply to an earlier write was lost. */
+  async function takeClaim(own: object): Promise<boolean> {
+    const name = blank('CLAIM_OBJECT');
+    const reply = await write(name, own, '0');
+    if (reply.kind === 'written') return true;
+    const held = await persist(() => world.store.read(name));
+    return held.kind === 'found' && new TextDecoder().decode(held.bytes) === JSON.stringify(own);
+  }
 
   async function report(status: string, change: object): Promise<void> {
     const name = blank('MARKER_OBJECT');
-    for (let tries = 0; tries < 10; tries++) {
-      if (!world.alive()) throw new PowerOff();
-      const read = await world.store.read(name);
+    for (;;) {
+      const read = await persist(() => world.store.read(name));
       const live = read.kind === 'found' ? JSON.parse(new TextDecoder().decode(read.bytes)) : null;
       if (live?.status === 'SUCCEEDED' || live?.status === 'FAILED') return;
       const generation = read.kind === 'found' ? read.generation : '0';
@@ -120,8 +139,8 @@ async function live(machine: GuestMachine, plan: GuestPlan, world: GuestWorld): 
         nonce: hashNonce(nonce),
         ...change,
       };
-      const reply = await write(name, marker, generation).catch(() => null);
-      if (reply?.kind === 'written') return;
+      const reply = await write(name, marker, generation);
+      if (reply.kind === 'written') return;
       await pause(1000);
     }
   }

@@ -12,6 +12,8 @@ import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+import type { HttpCall } from '#shared/cloud/http.ts';
 import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import type { RunResult } from '#shared/lifecycle/result.ts';
@@ -35,6 +37,14 @@ export interface KernelOptions {
   readonly world?: WorldChoices;
   readonly guest?: (machine: { name: string; zone: string; id: string }) => GuestPlan;
   readonly kill?: Kill;
+  /** Called before each call of a function: what happens in the world at that very moment. */
+  readonly before?: (call: CountedCall, kernel: Kernel) => void;
+}
+
+export interface CountedCall {
+  readonly function: FunctionName;
+  readonly method: string;
+  readonly name: string;
 }
 
 const START_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
@@ -46,7 +56,9 @@ export class Kernel {
   readonly world: World;
   readonly clock = new VirtualClock(START_MS);
   /** Every call of a function, in order: what the kill matrix counts. */
-  readonly calls: { function: FunctionName; method: string; name: string }[] = [];
+  readonly calls: CountedCall[] = [];
+  /** Every insert that was sent, as it was sent. */
+  readonly inserts: HttpCall[] = [];
   readonly logs: { event: string; message: string }[] = [];
   readonly works: { runId: string; attempt: number; instanceId: string; endMs: number | null }[] =
     [];
@@ -70,6 +82,7 @@ export class Kernel {
   /** The owner's own call upon the world. */
   call(call: Omit<Call, 'principal'> & { principal?: string | null }) {
     const step = apply(this.world, this.clock.nowMs(), { principal: null, ...call });
+    if (step.reply.status === 501) throw new Error(`the local cloud has no method ${call.method}`);
     this.#take(step.events);
     return step.reply;
   }
@@ -110,19 +123,38 @@ export class Kernel {
     await this.#settle();
   }
 
-  /** One pass of the sweep; a killed pass is simply over. */
+  /** One pass of the sweep; one that is killed or fails is simply over, the next one begins anew. */
   async sweep(): Promise<void> {
     const delivery = this.#delivery('sweep');
-    await Promise.race([handleSweep({ dryRun: false }, delivery.deps), delivery.killed]);
+    const pass = handleSweep({ dryRun: false }, delivery.deps).catch((error: unknown) => {
+      if (!(error instanceof CloudError)) throw error;
+      this.logs.push({ event: 'threw', message: String(error) });
+    });
+    await Promise.race([pass, delivery.killed]);
   }
 
-  deps(name: FunctionName = 'submit'): SubmitDeps {
-    return this.#delivery(name).deps;
+  /** A REST call of the owner: what a frozen function or a person sends. */
+  async send(http: HttpCall): Promise<number> {
+    return (await this.#cloud(null).transport(http)).status;
   }
 
   /** The attributes of every event that a subscriber was sent. */
   events(): readonly Record<string, string>[] {
     return this.#events;
+  }
+
+  /** Writes an object as the owner, whatever stood there. */
+  put(name: string, bytes: Uint8Array | string, metadata: object = {}): string {
+    const reply = this.call({
+      method: 'storage.objects.insert',
+      params: { bucket: SETTINGS.plan.bucket, name },
+      body: {
+        bytes: typeof bytes === 'string' ? new TextEncoder().encode(bytes) : bytes,
+        metadata: { name, ...metadata },
+      },
+    });
+    if (reply.status !== 200) throw new Error(`${name}: ${JSON.stringify(reply.body)}`);
+    return String((reply.body as { generation: string }).generation);
   }
 
   object(name: string): string | null {
@@ -279,7 +311,9 @@ export class Kernel {
       if (dead) return await never;
       const kill = this.#options.kill;
       const index = this.calls.filter((one) => one.function === name).length;
-      this.calls.push({ function: name, ...call });
+      const counted = { function: name, ...call };
+      this.calls.push(counted);
+      this.#options.before?.(counted, this);
       const hit = kill?.function === name && kill.at === index && !this.#killed;
       if (!hit) {
         const reply = await perform();
@@ -305,7 +339,10 @@ export class Kernel {
     const compute = createCompute({
       project,
       endpoint: null,
-      transport: cloud.transport,
+      transport: (http) => {
+        if (http.method === 'POST') this.inserts.push(http);
+        return cloud.transport(http);
+      },
       clock,
       entropy: cloud.entropy,
     });

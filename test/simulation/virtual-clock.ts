@@ -19,7 +19,7 @@ export class VirtualClock implements Clock {
   }
 
   sleep(milliseconds: number): Promise<void> {
-    const wakeMs = this.#nowMs + Math.max(0, milliseconds);
+    const wakeMs = this.#nowMs + Math.max(0, Math.ceil(milliseconds));
     return new Promise((wake) => {
       this.#sleepers.push({ wakeMs, wake });
     });

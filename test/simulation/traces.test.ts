@@ -1,0 +1,190 @@
+// Interleavings that broke earlier drafts of the protocol, replayed with the real handlers.
+import { describe, expect, test } from 'vitest';
+import { claimObject, markerObject } from '#shared/plan/objects.ts';
+import { GOOD_GUEST } from '#test/simulation/guest.ts';
+import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
+import { REQUEST } from '#test/simulation/layout.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const ZONES = { place: { zones: ['us-central1-a', 'us-central1-b'] } };
+const INSERT = { method: 'compute.instances.insert' } as const;
+const LOST_INSERT = { match: INSERT, effect: 'after', kind: 'hang', times: 1 } as const;
+const REFUSED_REPEATS = {
+  match: INSERT,
+  effect: 'before',
+  kind: 'status',
+  status: 400,
+  reason: 'invalid',
+  times: Number.POSITIVE_INFINITY,
+} as const;
+
+function start(options: KernelOptions = {}, request: object = {}): Kernel {
+  const kernel = new Kernel(options);
+  kernel.request({ ...REQUEST, ...ZONES, runId: 'r1', ...request });
+  return kernel;
+}
+
+/** One result, nothing left; each attempt worked on one machine at most. */
+function verifyEnd(kernel: Kernel, status: string): void {
+  expect(kernel.result('r1')?.status).toBe(status);
+  expect(kernel.objects('runs/results/')).toHaveLength(1);
+  const attempts = kernel.works.map((work) => work.attempt);
+  expect(new Set(attempts).size).toBe(attempts.length);
+  expect(kernel.machines()).toEqual([]);
+  expect(kernel.disks()).toEqual([]);
+  expect(kernel.objects('runs/active/')).toEqual([]);
+}
+
+const longGuest = () => ({ ...GOOD_GUEST, workMs: 50 * MINUTE_MS });
+
+describe('an insert whose outcome is not known', () => {
+  test('E2: a 4xx to a repeat is unknown; the machine that landed is adopted, no other zone is tried', async () => {
+    const kernel = start({ guest: longGuest });
+    kernel.world.faults.plant(LOST_INSERT, REFUSED_REPEATS);
+    await kernel.run(2 * HOUR_MS);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.result('r1')?.attempts).toMatchObject([{ attempt: 1, zone: 'us-central1-a' }]);
+    expect(kernel.inserts.every((call) => call.url.includes('/us-central1-a/'))).toBe(true);
+  });
+
+  test('E3: the same when the function dies in place of the repeat', async () => {
+    const at = (await deathOf('compute.instances.insert')) ?? -1;
+    const kernel = start({ guest: longGuest, kill: { function: 'submit', at, when: 'after' } });
+    kernel.world.faults.plant({ ...REFUSED_REPEATS, match: { ...INSERT, after: 1 } });
+    await kernel.run(2 * HOUR_MS);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.inserts.every((call) => call.url.includes('/us-central1-a/'))).toBe(true);
+  });
+
+  /** The index of submit's first call of a method in a calm run. */
+  async function deathOf(method: string): Promise<number | null> {
+    const calm = start();
+    await calm.run(MINUTE_MS, { sweeps: false });
+    const calls = calm.calls.filter((call) => call.function === 'submit');
+    const index = calls.findIndex((call) => call.method === method);
+    return index < 0 ? null : index;
+  }
+});
+
+describe('no attempt ends with a free claim', () => {
+  test('E5: preempted before its claim; a frozen insert lands later: it finds the claim taken', async () => {
+    const guest = (machine: { name: string }) =>
+      machine.name.endsWith('-1') ? { ...GOOD_GUEST, bootMs: 60_000 } : longGuest();
+    const kernel = start({ guest, world: { compute: { requestIdWindowMs: MINUTE_MS } } });
+    await kernel.run(20_000, { sweeps: false });
+    const instance = kernel.record('r1')?.attempts[0]?.instance ?? '';
+    const zone = 'us-central1-a';
+    kernel.call({ method: 'local.compute.preempt', params: { zone, name: instance } });
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.record('r1')?.attempts).toMatchObject([
+      { end: { status: 'PREEMPTED' } },
+      { end: null },
+    ]);
+    const frozen = kernel.inserts[0];
+    if (frozen === undefined) throw new Error('no insert was sent');
+    expect(await kernel.send(frozen)).toBe(200);
+    await kernel.run(2 * HOUR_MS);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works.map((work) => work.attempt)).toEqual([2]);
+  });
+});
+
+describe('a last word that crosses the loss of its machine', () => {
+  const succeeded = (kernel: Kernel) => {
+    const attempt = kernel.record('r1')?.attempts[0];
+    const name = markerObject(attempt?.instance ?? '');
+    const live = JSON.parse(kernel.object(name) ?? '{}');
+    const word = {
+      ...live,
+      status: 'SUCCEEDED',
+      exit_code: 0,
+      cause: 'exit',
+      nonce: attempt?.nonce,
+    };
+    kernel.put(name, JSON.stringify(word));
+  };
+  const lossy = { storage: { notificationLoss: 1, objectWriteGapMs: 0 } };
+
+  test('E7: the seal meets a marker that landed after the machine was gone: SUCCEEDED', async () => {
+    let landed = false;
+    const kernel = start({
+      world: lossy,
+      guest: longGuest,
+      before: (call, world) => {
+        const seals =
+          call.method === 'storage.objects.insert' && call.name.includes('runs/gce-status/');
+        if (call.function !== 'sweep' || !seals || landed) return;
+        landed = true;
+        succeeded(world);
+      },
+    });
+    await kernel.run(30_000, { sweeps: false });
+    const instance = kernel.record('r1')?.attempts[0]?.instance ?? '';
+    kernel.call({
+      method: 'local.compute.preempt',
+      params: { zone: 'us-central1-a', name: instance },
+    });
+    await kernel.run(HOUR_MS);
+    expect(landed).toBe(true);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+  });
+
+  test('E8: success is written between the sweep’s list and its question after the machine', async () => {
+    let crossed = false;
+    const kernel = start({
+      world: lossy,
+      guest: longGuest,
+      before: (call, world) => {
+        if (call.function !== 'sweep' || call.method !== 'compute.instances.get' || crossed) return;
+        crossed = true;
+        succeeded(world);
+      },
+    });
+    await kernel.run(30_000, { sweeps: false });
+    const instance = kernel.record('r1')?.attempts[0]?.instance ?? '';
+    const machine = { project: 'local-project', zone: 'us-central1-a', instance };
+    kernel.call({ method: 'compute.instances.delete', params: machine });
+    await kernel.run(HOUR_MS);
+    expect(crossed).toBe(true);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.result('r1')?.attempts).toHaveLength(1);
+  });
+});
+
+describe('a claim whose reply is lost', () => {
+  const lostClaim = (principal: string) =>
+    ({
+      match: { method: 'storage.objects.insert', nameIncludes: 'claim.json', principal },
+      effect: 'after',
+      kind: 'cut',
+      times: 1,
+    }) as const;
+
+  test('E10: the machine reads its own bytes back and works', async () => {
+    const kernel = start();
+    kernel.world.faults.plant(lostClaim('worker@local-project.iam.gserviceaccount.com'));
+    await kernel.run(HOUR_MS);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+  });
+
+  test('E10: the control plane reads its own claim back and ends the attempt', async () => {
+    const kernel = start(
+      { guest: () => ({ ...GOOD_GUEST, bootMs: 2 * HOUR_MS }) },
+      { retry: NO_RETRY },
+    );
+    kernel.world.faults.plant(lostClaim('sweep@local-project.iam.gserviceaccount.com'));
+    await kernel.run(HOUR_MS);
+    expect(JSON.parse(kernel.object(claimObject('r1', 1)) ?? '{}')).toMatchObject({
+      by: 'control',
+    });
+    verifyEnd(kernel, 'LOST');
+    expect(kernel.works).toEqual([]);
+  });
+});
+
+const NO_RETRY = { preempted: 0, infrastructure: 0, outOfMemory: 0, failed: 0 };
