@@ -17,6 +17,8 @@ export interface SchedulerJob {
   status: JsonObject | null;
   /** The scheduled attempt that is on its way: runs of one job never overlap. */
   attempt: string | null;
+  /** A slot that came meanwhile: made up for when the attempt has ended. */
+  lateSlotMs: number | null;
 }
 
 export interface SchedulerState {

@@ -58,9 +58,11 @@ export function runSlot(context: Context, name: string, epoch: number): void {
     return;
   }
   const slotMs = job.nextSlotMs ?? context.nowMs;
-  // Scheduled runs of a job never overlap: while one is on its way this slot is passed over.
+  // Scheduled runs of a job never overlap: a slot that comes meanwhile is delayed.
   if (job.attempt === null) {
     job.attempt = attempt(context, job, slotMs);
+  } else {
+    job.lateSlotMs = slotMs;
   }
   planSlot(context, job, slotMs);
 }
@@ -71,6 +73,10 @@ function attempt(context: Context, job: SchedulerJob, slotMs: number): string {
   const id = `attempt-${scheduler.attemptsMade}`;
   scheduler.attempts.set(id, job.name);
   job.lastAttemptMs = context.nowMs;
+  context.world.timers.add(context.nowMs + job.attemptDeadlineMs, {
+    kind: 'attempt-deadline',
+    attempt: id,
+  });
   context.emit(attemptEvent(context, job, id, slotMs));
   return id;
 }
@@ -82,9 +88,12 @@ export function settleAttempt(context: Context, id: string, status: number): boo
   if (!attempts.delete(id) || job === undefined) {
     return false;
   }
-  job.attempt = job.attempt === id ? null : job.attempt;
   const success = status >= 200 && status < 300;
   job.status = success ? {} : { code: status === 0 ? 4 : 13, message: `HTTP status ${status}` };
+  if (job.attempt === id) {
+    job.attempt = job.lateSlotMs === null ? null : attempt(context, job, job.lateSlotMs);
+    job.lateSlotMs = null;
+  }
   return true;
 }
 
@@ -111,6 +120,7 @@ function createJob(context: Context, call: Call): Reply {
     lastAttemptMs: null,
     status: null,
     attempt: null,
+    lateSlotMs: null,
   };
   context.world.scheduler.jobs.set(name, job);
   planSlot(context, job, context.nowMs);
@@ -158,6 +168,7 @@ function switchTo(state: SchedulerJob['state']) {
       return refuseRpc(400, `The job is already ${state}.`, 'FAILED_PRECONDITION');
     }
     job.state = state;
+    job.lateSlotMs = null;
     job.epoch += 1;
     planSlot(context, job, context.nowMs);
     return ok(jobResource(job));

@@ -4,7 +4,7 @@ import { removeDisk } from '#scripts/local-cloud/compute-disks.ts';
 import { endByTtl, stepMachine } from '#scripts/local-cloud/compute-lifecycle.ts';
 import { expireOperation, startOperation } from '#scripts/local-cloud/compute-operations.ts';
 import { deliver, expireDelivery, publishPending } from '#scripts/local-cloud/pubsub-delivery.ts';
-import { runSlot } from '#scripts/local-cloud/scheduler.ts';
+import { runSlot, settleAttempt } from '#scripts/local-cloud/scheduler.ts';
 import type { TimerTask } from '#scripts/local-cloud/timers.ts';
 
 export function runTask(context: Context, task: TimerTask): void {
@@ -35,6 +35,9 @@ export function runTask(context: Context, task: TimerTask): void {
       break;
     case 'job-slot':
       runSlot(context, task.job, task.epoch);
+      break;
+    case 'attempt-deadline':
+      settleAttempt(context, task.attempt, 0);
       break;
     default:
       task satisfies never;

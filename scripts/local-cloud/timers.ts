@@ -11,7 +11,8 @@ export type TimerTask =
   | { readonly kind: 'notify'; readonly topic: string; readonly message: string }
   | { readonly kind: 'deliver'; readonly subscription: string; readonly message: string }
   | { readonly kind: 'delivery-deadline'; readonly delivery: string }
-  | { readonly kind: 'job-slot'; readonly job: string; readonly epoch: number };
+  | { readonly kind: 'job-slot'; readonly job: string; readonly epoch: number }
+  | { readonly kind: 'attempt-deadline'; readonly attempt: string };
 
 export interface Timer {
   readonly dueMs: number;
