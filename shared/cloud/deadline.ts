@@ -1,4 +1,5 @@
 // Gives a call its own deadline, and a read its bounded repeats. Nothing here knows a service.
+import { AssertionError } from 'node:assert/strict';
 import type { Clock, Entropy } from '#shared/cloud/clock.ts';
 import { CloudError, translateFailure } from '#shared/cloud/errors.ts';
 
@@ -27,6 +28,7 @@ export async function withDeadline<Result>(
   try {
     return await Promise.race([run(controller.signal), expired]);
   } catch (error) {
+    if (error instanceof AssertionError) throw error;
     throw translateFailure(method, error);
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,7 @@
 // The object store of one bucket through @google-cloud/storage, loaded at the first call. The
 // library's own repeats are off (it flips its shared `autoRetry` between parallel calls); ours are
 // bounded. A write that was repeated may answer `conflict` although its first try had landed.
+import assert from 'node:assert/strict';
 import type { Bucket, File } from '@google-cloud/storage';
 import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import { REPEAT_POLICY, repeatWhileRetriable, withDeadline } from '#shared/cloud/deadline.ts';
@@ -37,7 +38,7 @@ export interface ObjectStoreOptions {
 
 const GOOGLE_ENDPOINT = 'https://storage.googleapis.com';
 const TIMEOUT_MS = 10_000;
-const OBJECT_BYTES_MAX = 32 * 1024 * 1024;
+const OBJECT_BYTES_MAX = 8 * 1024 * 1024;
 const PAGE_OBJECTS_MAX = 1_000;
 const DELETE_TRIES_MAX = 3;
 
@@ -51,6 +52,7 @@ type Call<Result> = (context: {
 
 /** Opens one bucket. No call is made before the first use. */
 export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
+  assert(options.bucket !== '', 'a bucket without a name');
   const call = createCaller(options);
   return {
     read: (name, generation) => readObject(call, name, generation ?? null),
@@ -88,10 +90,14 @@ function createCaller(options: ObjectStoreOptions): Caller {
         using tracked = trackCall(signal, { ...billed, ...query });
         const bucket = client.bucket(options.bucket);
         bucket.interceptors.push(tracked.interceptor);
-        const file = (name: string) => bucket.file(name);
+        const file = (name: string) => {
+          assert(name !== '', 'an object without a name');
+          return bucket.file(name);
+        };
         try {
           return await run({ storage, bucket, file, signal });
         } catch (error) {
+          if (error instanceof assert.AssertionError) throw error;
           throw translateStorageError(method, error);
         }
       });

@@ -104,6 +104,18 @@ test('P59: the pinned generation answers 404: absent, although a later one lives
   expect(opened.server.seen).toHaveLength(2);
 });
 
+test('A82: an empty bucket or object name is a programming error, and nothing is sent', async () => {
+  expect(() => createObjectStore({ bucket: '', endpoint: null })).toThrow('bucket without a name');
+  await using opened = await open(() => media(TEXT));
+  await expect(opened.store.read('')).rejects.toThrow('object without a name');
+  await expect(opened.store.write('', TEXT, { ifGeneration: '0' })).rejects.toThrow(
+    'without a name',
+  );
+  await expect(opened.store.delete('')).rejects.toThrow('object without a name');
+  expect(opened.server.seen).toHaveLength(0);
+  expect(opened.waits).toEqual([]);
+});
+
 test('A84: an object that is not there is absent', async () => {
   await using opened = await open(() => ({ status: 404, text: `No such object: b1/${NAME}` }));
   expect(await opened.store.read(NAME)).toEqual({ kind: 'absent' });
@@ -338,6 +350,19 @@ test('the token of the metadata server is sent to an endpoint of our own', async
   await using opened = await open(() => media(TEXT), { credentials: applicationCredentials('p1') });
   await opened.store.read(NAME);
   expect(opened.server.seen[0]?.headers.authorization).toBe('Bearer local-token');
+});
+
+test('STORAGE_EMULATOR_HOST, which the library reads itself, moves no path', async () => {
+  await using opened = await open(() => media(TEXT));
+  process.env.STORAGE_EMULATOR_HOST = opened.server.host;
+  await opened.store.read(NAME);
+  delete process.env.STORAGE_EMULATOR_HOST;
+  expect(opened.server.seen[0]?.path).toMatch(/^\/storage\/v1\/b\/b1\/o\//);
+});
+
+test('an object above 8 MiB is refused, not kept in memory', async () => {
+  await using opened = await open(() => media(new Uint8Array(8 * 1024 * 1024 + 1)));
+  expect((await failure(opened.store.read(NAME))).code).toBe('unreadable');
 });
 
 test('without credentials no header is sent', async () => {
