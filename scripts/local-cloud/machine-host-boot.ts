@@ -69,6 +69,7 @@ export class MachineBoot {
       ? await openNamespace({
           metadataHost: options.metadataHost,
           cloudPort: options.cloudPort,
+          workingDir: options.paths.disk,
           bootIdFile: join(options.paths.disk, BOOT_ID_FILE),
         })
       : null;

@@ -15,6 +15,8 @@ export interface NamespaceOptions {
   /** Loopback port of the local cloud, the same outside and inside. */
   readonly cloudPort: number;
   readonly bootIdFile: string;
+  /** The working directory of what runs inside. */
+  readonly workingDir: string;
 }
 
 export interface Namespace {
@@ -75,7 +77,9 @@ export async function openNamespace(options: NamespaceOptions): Promise<Namespac
   };
   try {
     const initPid = await readInitPid(child);
-    return { prefix: ['nsenter', '--target', initPid, ...NSENTER, '--'], close };
+    // Entering a mount namespace leads to its root; the working directory is entered after it.
+    const enter = ['sh', '-c', 'cd "$0" && exec "$@"', options.workingDir];
+    return { prefix: ['nsenter', '--target', initPid, ...NSENTER, '--', ...enter], close };
   } catch (error) {
     await close();
     throw error;

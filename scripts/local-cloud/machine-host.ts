@@ -62,7 +62,7 @@ const LABEL_NAME = 'mayfly.local-machine';
 const DEFAULTS = {
   imagesFolder: EXAMPLE_IMAGES_FOLDER,
   containerGraceSeconds: 10,
-  finalGraceMs: 200,
+  finalGraceMs: 2000,
   consoleLimitBytes: 1024 * 1024,
 };
 

@@ -20,6 +20,14 @@ import { type DockerSession, openSession } from '#scripts/local-cloud/sandbox/se
 
 const SANDBOX_VERSION = '0.0.0-process-sandbox';
 
+// The reader of a pipe may leave before the end, as `docker logs | head` does.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error;
+    process.exit(1);
+  });
+}
+
 try {
   process.exitCode = await main(openSession(process.env), process.argv.slice(2));
 } catch (error) {

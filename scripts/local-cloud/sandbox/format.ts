@@ -2,18 +2,19 @@
 // `{{json .A}}`, `{{index .A 0}}`, and `{{range .A}}…{{end}}` over a list with `{{.}}` in it.
 import { DockerError } from '#scripts/local-cloud/sandbox/docker-error.ts';
 
-const ACTION = /\{\{-?\s*(.*?)\s*-?\}\}/gs;
-const RANGE = /\{\{-?\s*range\s+(\S+)\s*-?\}\}(.*?)\{\{-?\s*end\s*-?\}\}/gs;
+const RANGE = /\{\{-?\s*range\s+([^\s{}]+)\s*-?\}\}(.*?)\{\{-?\s*end\s*-?\}\}/s;
+const ACTION = /\{\{-?\s*(.*?)\s*-?\}\}/s;
+// In one pass, so that braces in the data stay what they are.
+const PART = new RegExp(`${RANGE.source}|${ACTION.source}`, 'gs');
 
 /** Fills a template from plain data. Throws a DockerError for a template outside of that part. */
 export function formatTemplate(template: string, data: unknown): string {
-  return template
-    .replace(RANGE, (_, path: string, body: string) =>
-      listAt(data, path)
-        .map((item) => formatTemplate(body, item))
-        .join(''),
-    )
-    .replace(ACTION, (_, action: string) => evaluate(action, data));
+  return template.replace(PART, (_, list?: string, body?: string, action?: string) => {
+    if (list === undefined || body === undefined) return evaluate(action ?? '', data);
+    return listAt(data, list)
+      .map((item) => formatTemplate(body, item))
+      .join('');
+  });
 }
 
 function evaluate(action: string, data: unknown): string {

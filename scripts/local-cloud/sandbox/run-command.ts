@@ -1,7 +1,7 @@
 // `docker run`: makes the container's folder, starts its supervisor, and in the foreground passes
 // output, signals and the exit code through.
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { waitForEnd } from '#scripts/local-cloud/sandbox/container-commands.ts';
 import { layOutRoot, sandboxEnv } from '#scripts/local-cloud/sandbox/container-files.ts';
@@ -82,19 +82,24 @@ function createContainer(
 
 /** Resolves when the container's process runs or could not be started. */
 async function startSupervisor(session: DockerSession, container: Container): Promise<void> {
+  // Nothing of the caller's: who reads this command's stderr to its end must not wait for the container.
+  const errors = openSync(join(container.folder, 'supervisor.log'), 'a');
   const supervisor = spawn(process.execPath, [SUPERVISOR, container.folder, session.bootId], {
     detached: true,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', errors],
     env: { ...session.env },
   });
+  closeSync(errors);
+  const { stdout } = supervisor;
+  if (stdout === null) throw new Error('the supervisor was started without a pipe');
   await new Promise<void>((resolve, reject) => {
-    supervisor.stdout.once('data', () => resolve());
+    stdout.once('data', () => resolve());
     supervisor.once('error', reject);
     supervisor.once('exit', (code) => {
       reject(new DockerError(`the container's supervisor ended with ${code} at once`, 125));
     });
   });
-  supervisor.stdout.destroy();
+  stdout.destroy();
   supervisor.unref();
 }
 
