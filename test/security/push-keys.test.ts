@@ -58,12 +58,14 @@ test('C115: a flood of unknown key ids makes one fetch in 30 s', async () => {
 
 test('C116: with the endpoint down, tokens of held keys are accepted', async () => {
   await using server = await startPushServer([one]);
+  server.endpoint.answer = answerSet(keySet(one), 'public, max-age=600');
   expect(await server.post(bearer(await one.sign()))).toBe(204);
   server.endpoint.answer = answerStatus(503);
   for (let minute = 0; minute < 50; minute += 10) {
     server.clock.ms += 10 * MINUTE_MS;
     expect(await server.post(bearer(await one.sign()))).toBe(204);
   }
+  expect(server.endpoint.fetches).toBe(6);
 });
 
 test('P102: keys rotate, then their endpoint fails for 20 minutes, and no good token is refused', async () => {
