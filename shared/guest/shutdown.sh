@@ -40,9 +40,9 @@ source pieces/delete.sh
 # Asks the startup script of this boot to end, and gives it time to report.
 end_startup_script() {
   local process boot left=$((SHUTDOWN_WAIT_SECONDS * 10))
-  read -r process boot <"$WORK_DIR/process" || return
-  [[ $boot == "$BOOT_ID" ]] || return
-  kill -TERM "$process" || return
+  read -r process boot <"$WORK_DIR/process" || return 0
+  [[ $boot == "$BOOT_ID" ]] || return 0
+  kill -TERM "$process" || return 0
   while ((left-- > 0)) && kill -0 "$process" 2>/dev/null; do pause_ms 100; done
 }
 

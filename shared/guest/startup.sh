@@ -96,7 +96,7 @@ main() {
   start_heartbeat
   start_limit "$WORK_END" USR2
   step tools
-  command -v docker || fail "this boot image has no docker"
+  command -v docker >/dev/null || fail "this boot image has no docker"
   step credentials
   log_in
   step pull

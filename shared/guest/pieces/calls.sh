@@ -70,7 +70,7 @@ call() {
   else
     CODE=000 REPLY=''
   fi
-  [[ $CODE == 2?? ]] && return
+  [[ $CODE == 2?? ]] && return 0
   say "$method ${url%%\?*}: HTTP $CODE ${REPLY:0:200}"
   return 1
 }
@@ -88,7 +88,7 @@ write_guest_attribute() {
 # A token that is good for the next call, in TOKEN. Neither python3 nor jq is on every boot image.
 refresh_token() {
   tell_time
-  [[ -n $TOKEN && $NOW -lt $TOKEN_UNTIL ]] && return
+  [[ -n $TOKEN && $NOW -lt $TOKEN_UNTIL ]] && return 0
   metadata instance/service-accounts/default/token || return 1
   [[ $REPLY =~ \"expires_in\"[[:space:]]*:[[:space:]]*([0-9]+) ]] || return 1
   TOKEN_UNTIL=$((NOW + BASH_REMATCH[1] / 2))

@@ -37,7 +37,7 @@ take_claim() {
 try_claim() {
   address "$BUCKET" "$CLAIM_OBJECT"
   google POST "$UPLOAD_URL&ifGenerationMatch=0" --header 'Content-Type: application/json' \
-    --data-binary "$CLAIM" && CLAIM_STATE=won && return
+    --data-binary "$CLAIM" && CLAIM_STATE=won && return 0
   if [[ $CODE != 412 ]]; then judge || return 1; fi
   if ! google GET "$OBJECT_URL?alt=media"; then judge || return 1; fi
   if [[ $REPLY == "$CLAIM" ]]; then

@@ -13,7 +13,7 @@ log_in() {
 try_login() {
   refresh_token || return 1
   bounded "$DOCKER_SECONDS" docker login --username oauth2accesstoken --password-stdin \
-    "https://$LOGIN_HOST" < <(printf '%s' "$TOKEN") && return
+    "https://$LOGIN_HOST" < <(printf '%s' "$TOKEN") && return 0
   TOKEN=''
   return 1
 }

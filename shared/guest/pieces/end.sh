@@ -6,7 +6,8 @@ DETAIL_CHARACTERS=800
 # Three bytes of UTF-8 at most become one UTF-16 unit; some more, for blank lines at the end.
 DETAIL_BYTES=2600
 
-# Runs once, and no signal ends it half way.
+# Runs once, and no signal ends it half way. (In a trap a bare `return` gives the code from before the
+# trap: the functions that are called here return explicit ones.)
 clean_up() {
   trap - EXIT
   trap '' TERM HUP INT USR1 USR2

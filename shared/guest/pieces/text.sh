@@ -37,7 +37,7 @@ to_json() {
 bytes_to_json() {
   local bytes=() pieces=() byte piece code=0 missing=0 low=128 high=191 units=$1 index
   read -r -d '' -a bytes < <(od -An -v -tu1) || true
-  while ((${#bytes[@]} > 0 && ${bytes[${#bytes[@]} - 1]:-0} == 10)); do
+  while ((${#bytes[@]} > 0)) && ((bytes[${#bytes[@]} - 1] == 10)); do
     unset "bytes[${#bytes[@]}-1]"
   done
   for byte in ${bytes[@]+"${bytes[@]}"}; do

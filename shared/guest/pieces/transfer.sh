@@ -65,7 +65,7 @@ fetch_input() {
   [[ "/${INPUT_FILES[$1]}/" != */../* ]] || fail "input $uri: refused, its name has a '..' part"
   if [[ $file == */ ]]; then
     mkdir -p "$file"
-    return
+    return 0
   fi
   mkdir -p "${file%/*}"
   persist "$WORK_END" "$TRIES" download "${INPUT_BUCKETS[$1]}" "${INPUT_OBJECTS[$1]}" \
@@ -90,7 +90,7 @@ send_outputs() {
 
 # Tried until the machine's end: finished work must not be lost to a service that is down for a while.
 send_output() {
-  persist "$((TTL_SECONDS - REPORT_MARGIN_SECONDS))" 1000000 upload "$1" && return
+  persist "$((TTL_SECONDS - REPORT_MARGIN_SECONDS))" 1000000 upload "$1" && return 0
   say "output ${FILES[$1]#"$WORK_DIR"/outputs/}: not uploaded"
   return 1
 }
@@ -100,11 +100,10 @@ upload() {
   bucket=${OUTPUT_BUCKETS[folder]}
   name=${file#"$WORK_DIR/outputs/$folder/"}
   address "$bucket" "${OUTPUT_PREFIXES[folder]}$name"
-  move "$((TTL_SECONDS - REPORT_MARGIN_SECONDS))" POST "$UPLOAD_URL" \
-    --header 'Content-Type: application/octet-stream' --header 'Expect:' --upload-file "$file" || {
-    judge
-    return
-  }
+  if ! move "$((TTL_SECONDS - REPORT_MARGIN_SECONDS))" POST "$UPLOAD_URL" --upload-file "$file" \
+    --header 'Content-Type: application/octet-stream' --header 'Expect:'; then
+    judge || return "$?"
+  fi
   md5=$(md5_of "$file")
   reply_field md5Hash
   if [[ $(printf '%s' "$FIELD" | base64 -d | od -An -v -tx1 | tr -d ' \n') != "${md5%% *}" ]]; then

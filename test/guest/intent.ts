@@ -1,0 +1,118 @@
+// A small valid intent: a test names only what it is about.
+import { readGuestScripts } from '#shared/guest/scripts.ts';
+import type { GuestSettings } from '#shared/plan/guest-settings.ts';
+import type { IntentInput, PlanSettings, ResolvedInput, RunRequest } from '#shared/plan/model.ts';
+
+export interface IntentChoices {
+  readonly request?: Partial<RunRequest>;
+  readonly settings?: Partial<PlanSettings>;
+  readonly guest?: Partial<GuestSettings>;
+  readonly inputs?: readonly ResolvedInput[];
+  readonly attempt?: number;
+  readonly pinnedImage?: string | null;
+  readonly zone?: string;
+}
+
+export const INSTANCE = 'mayfly-run-1-0123456789ab-1';
+export const NONCE = '00112233445566778899aabbccddeeff';
+export const SCRIPTS = readGuestScripts();
+
+export const REQUEST: RunRequest = {
+  runId: 'run-1',
+  runtime: 'gce',
+  image: 'europe-docker.pkg.dev/p/r/app:v1',
+  command: null,
+  args: [],
+  workingDir: null,
+  env: {},
+  secrets: {},
+  imageCredentials: null,
+  package: null,
+  inputs: {},
+  outputs: {},
+  resources: {
+    machineTypes: ['e2-standard-4'],
+    cpus: 4,
+    memoryGiB: 16,
+    gpu: null,
+    architecture: 'amd64',
+    bootDiskGiB: 100,
+    diskType: null,
+    bootImage: null,
+    localSsdCount: 0,
+    class: null,
+    base: null,
+  },
+  place: { regions: null, zones: null, subnetworks: {} },
+  provisioning: 'standard',
+  serviceAccount: 'worker@p.iam.gserviceaccount.com',
+  metadataAccess: false,
+  capabilities: [],
+  ttlSeconds: 7200,
+  timeoutSeconds: 6900,
+  retry: { preempted: 3, infrastructure: 2, outOfMemory: 1, failed: 0 },
+  waitForCapacitySeconds: 3600,
+  keepOnFailureSeconds: 0,
+  gpuIdleSeconds: 0,
+  budgetUsd: null,
+  tasks: 1,
+  checkpoint: {},
+  labels: {},
+  annotations: {},
+};
+
+const SETTINGS: PlanSettings = {
+  deployment: 'mayfly',
+  project: 'p1',
+  bucket: 'b1',
+  regions: ['europe-west1'],
+  subnetworks: { 'europe-west1': 'projects/p1/regions/europe-west1/subnetworks/default' },
+  workerServiceAccounts: ['worker@p.iam.gserviceaccount.com'],
+  imageHosts: ['*-docker.pkg.dev', 'gcr.io', '*.gcr.io'],
+  capabilitiesAllowed: [],
+  metadataAccessDefault: false,
+  ttlSecondsMax: 86_400,
+  budgetUsdMax: null,
+  defaultRuntime: 'gce',
+  fullLog: 'none',
+  diskKmsKey: null,
+  networkTags: [],
+  instanceMetadata: {},
+  endpoints: {
+    storage: 'https://storage.googleapis.com',
+    compute: 'https://compute.googleapis.com',
+  },
+};
+
+export function makeIntent(choices: IntentChoices = {}): IntentInput {
+  const request = { ...REQUEST, ...choices.request };
+  const candidate = {
+    region: 'europe-west1',
+    zone: choices.zone ?? 'europe-west1-b',
+    subnetwork: 'projects/p1/regions/europe-west1/subnetworks/default',
+    machineType: 'e2-standard-4',
+    provisioningModel: 'STANDARD',
+    usdPerHour: 0.15,
+  } as const;
+  return {
+    plan: {
+      request,
+      candidates: [candidate],
+      warnings: [],
+      estimate: { attemptUsd: 0.3, totalUsd: 0.3 },
+    },
+    settings: {
+      ...SETTINGS,
+      ...choices.settings,
+      ...(choices.guest === undefined ? {} : { guest: choices.guest }),
+    },
+    scripts: SCRIPTS,
+    inputs: choices.inputs ?? [],
+    attempt: choices.attempt ?? 1,
+    intent: 1,
+    nonce: NONCE,
+    candidate,
+    createdSeconds: 1_764_600_000,
+    pinnedImage: choices.pinnedImage ?? null,
+  };
+}
