@@ -11,5 +11,7 @@ if [ ! -x node_modules/node/bin/node ] || [ package-lock.json -nt node_modules/.
 fi
 PATH=$PWD/node_modules/node/bin:$PATH
 MAYFLY_CALLER_DIR=${INIT_CWD:-$caller}
-export PATH MAYFLY_CALLER_DIR
+# Sources are TypeScript: what Node made of them is kept for the next start.
+NODE_COMPILE_CACHE=$PWD/node_modules/.cache/node-compile
+export PATH MAYFLY_CALLER_DIR NODE_COMPILE_CACHE
 exec node "$@"

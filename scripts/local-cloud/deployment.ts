@@ -129,6 +129,16 @@ export async function layOutDeployment(deployment: LocalDeployment): Promise<voi
   for (const call of setUpCalls(deployment)) await send(deployment.baseUrl, call);
 }
 
+/** Publishes a request as any publisher would, and gives the message's id. */
+export async function publish(deployment: LocalDeployment, text: string): Promise<string> {
+  const path = `/v1/${topicName(deployment, 'run-requests')}:publish`;
+  const messages = [{ data: Buffer.from(text).toString('base64') }];
+  const reply = await send(deployment.baseUrl, { verb: 'POST', path, body: { messages } });
+  const [id] = (JSON.parse(reply) as { messageIds?: readonly string[] }).messageIds ?? [];
+  if (id === undefined) throw new Error(`${path} gave no message id`);
+  return id;
+}
+
 /** The full name of the scheduler job that sweeps. */
 export function sweepJobName({ project, region, deployment }: LocalDeployment): string {
   return `projects/${project}/locations/${region}/jobs/${deployment}-sweep`;
@@ -193,7 +203,7 @@ function topicName({ project, deployment }: LocalDeployment, topic: string): str
   return `projects/${project}/topics/${deployment}-${topic}`;
 }
 
-async function send(baseUrl: string, { verb, path, body }: SetUpCall): Promise<void> {
+async function send(baseUrl: string, { verb, path, body }: SetUpCall): Promise<string> {
   const raw = typeof body === 'string' || body instanceof Uint8Array;
   const reply = await fetch(`${baseUrl}${path}`, {
     method: verb,
@@ -205,4 +215,5 @@ async function send(baseUrl: string, { verb, path, body }: SetUpCall): Promise<v
   if (!reply.ok) {
     throw new Error(`${verb} ${path} answered ${reply.status}: ${text.slice(0, 500)}`);
   }
+  return text;
 }

@@ -114,6 +114,7 @@ function environmentOf(
     PATH: environment.PATH,
     HOME: environment.HOME,
     TMPDIR: environment.TMPDIR,
+    NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE,
     ...localEnvironment(baseUrl),
     GCE_METADATA_HOST: metadata.host,
     // The library would ask for user credentials in the home folder first.

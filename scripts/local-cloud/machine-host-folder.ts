@@ -38,6 +38,8 @@ export interface FolderOptions {
   readonly engineLabel: string;
   /** The host's own PATH: where bash, curl and the rest are found. */
   readonly path: string;
+  /** Node's compile cache of the host itself, if it keeps one. */
+  readonly compileCache?: string | undefined;
 }
 
 export function machinePaths(machine: string): MachinePaths {
@@ -89,8 +91,8 @@ function dockerVariables(paths: MachinePaths, options: FolderOptions): Record<st
     [SESSION_VARIABLES.imagesFolder]: options.imagesFolder,
     [SESSION_VARIABLES.engineClient]: options.engine?.client ?? '',
     [SESSION_VARIABLES.engineLabel]: options.engineLabel,
-    // Beside the machines, so that the first call of one pays for all.
-    NODE_COMPILE_CACHE: join(dirname(paths.machine), 'compile-cache'),
+    // The host's own where it has one, else beside the machines: the first call of one pays for all.
+    NODE_COMPILE_CACHE: options.compileCache ?? join(dirname(paths.machine), 'compile-cache'),
     ...(options.engine === null ? {} : { DOCKER_HOST: options.engine.host }),
   };
 }

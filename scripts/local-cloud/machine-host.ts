@@ -150,6 +150,7 @@ export class ProcessMachineHost implements MachineHost {
       engine: this.engine,
       engineLabel: engineLabel(mark),
       path: this.#options.env.PATH ?? '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin',
+      compileCache: this.#options.env.NODE_COMPILE_CACHE,
     });
     const marks = Object.fromEntries([mark, this.#mark].map((entry) => entry.split('=')));
     place.boot = await MachineBoot.start({

@@ -8,6 +8,7 @@ import type { Clock } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { type RunRecord, readRecord } from '#shared/lifecycle/record.ts';
+import { isFinal } from '#shared/lifecycle/transitions.ts';
 import {
   REJECTED_PREFIX,
   recordObject,
@@ -51,14 +52,15 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
   let seen = false;
   while (!deps.interruption.aborted) {
     try {
-      const end = await findEnd(deps.store, target, seen);
       const record = target.foreignResult ? null : await loadRecord(deps.store, target.runId);
       if (record !== null) showSteps(deps, record, shown);
+      const end = await findEnd(deps.store, target, record);
       if (end !== null) return end;
       seen ||= record !== null;
       const waitedMs = deps.clock.nowMs() - startedMs;
-      if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX)
+      if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX) {
         return { kind: 'unknown' };
+      }
       deps.move(record === null ? notYet(waitedMs) : lineOf(record, deps.clock.nowMs()));
     } catch (error) {
       if (!(error instanceof CloudError) || !error.retriable) throw error;
@@ -81,25 +83,26 @@ function notYet(waitedMs: number): string {
   return `published, not yet taken up · ${elapsed(waitedMs)}`;
 }
 
+/** While a run lives its record is all that is read; its result is the last thing to be written. */
 async function findEnd(
   store: ObjectStore,
   target: FollowTarget,
-  seen: boolean,
+  record: RunRecord | null,
 ): Promise<FollowEnd | null> {
-  const rejection = await rejectionOf(store, target, seen);
+  if (record !== null && !isFinal(record.state)) return null;
+  const rejection = await rejectionOf(store, target, record);
   if (rejection !== null) return { kind: 'rejected', result: rejection };
   if (target.foreignResult) return null;
   const result = await loadResult(store, resultObject(target.runId));
   return result === null ? null : { kind: 'ended', result };
 }
 
-/** A live run outlives the rejection of another message with its id, so then none is looked for. */
-async function rejectionOf(store: ObjectStore, target: FollowTarget, seen: boolean) {
+/** A run outlives the rejection of another message with its id, so then none is looked for. */
+async function rejectionOf(store: ObjectStore, target: FollowTarget, record: RunRecord | null) {
   if (target.messageId !== null) {
     return loadResult(store, rejectedObject(target.runId, target.messageId));
   }
-  if (seen || (await loadRecord(store, target.runId)) !== null) return null;
-  return findRejection(store, target.runId);
+  return record === null ? findRejection(store, target.runId) : null;
 }
 
 /** The newest rejection of a message with that id. */

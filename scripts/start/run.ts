@@ -5,9 +5,10 @@ import {
   exampleCommands,
   exportLines,
 } from '#scripts/local-cloud/client-lines.ts';
+import { publish } from '#scripts/local-cloud/deployment.ts';
+import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { type Installation, openInstallation } from '#scripts/local-cloud/installation.ts';
 import { DATA_FOLDERS } from '#scripts/local-cloud/local-grants.ts';
-import { openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
 import { type FollowEnd, followRun } from '#scripts/mayfly/follow.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
@@ -19,7 +20,9 @@ import { describeLeft, isNothing } from '#scripts/start/proof.ts';
 import { SweepWatch, sweepUntilNothing } from '#scripts/start/sweep.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 
-const POLL_MS = 100;
+type Send = Parameters<typeof inProcessStore>[0];
+
+const POLL_MS = 150;
 /** Something was left although the run succeeded: the one promise is broken. */
 const EXIT_LEFT = 1;
 
@@ -59,12 +62,14 @@ interface Context {
 
 async function runJob(installation: Installation, job: Job, context: Context): Promise<number> {
   const { terminal, interruption, sweeps } = context;
-  const { deployment } = installation;
-  const cloud = openCloud(deployment, clientEnvironment(deployment));
-  const messageId = await cloud.publishRequest(job.text);
+  const { cloud, deployment } = installation;
+  // Without sockets: the Google client would take longer to load than the whole run.
+  const send: Send = async ({ method, params, body }) => cloud.call(method, params, body);
+  const store = inProcessStore(send, deployment.bucket);
+  const messageId = await publish(deployment, job.text);
   terminal.note(`${job.runId} published on ${deployment.deployment}-run-requests`);
   const end = await followRun(
-    { ...cloud, note: terminal.note, move: terminal.move, interruption },
+    { store, clock: systemClock, note: terminal.note, move: terminal.move, interruption },
     { runId: job.runId, messageId, foreignResult: false, pollMs: POLL_MS },
   );
   terminal.move(null);
