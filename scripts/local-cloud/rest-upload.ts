@@ -45,13 +45,16 @@ function partsOf(bytes: Buffer, boundary: string): Part[] {
   return parts;
 }
 
+/** Lines end with CRLF, or with LF alone from clients that use Python's e-mail library. */
 function partOf(section: Buffer): Part {
-  const gap = section.indexOf('\r\n\r\n');
-  const headers = section.subarray(0, Math.max(gap, 0)).toString();
-  const end = section.subarray(-2).toString() === '\r\n' ? section.length - 2 : section.length;
+  const text = section.toString('latin1');
+  const gap = /\r?\n\r?\n/.exec(text);
+  const begin = gap === null ? 0 : gap.index + gap[0].length;
+  const headers = text.slice(0, gap?.index ?? 0);
+  const lineBreak = /\r?\n$/.exec(text)?.[0].length ?? 0;
   return {
     contentType: /^content-type:\s*(.+?)\s*$/im.exec(headers)?.[1],
-    bytes: section.subarray(gap < 0 ? 0 : gap + 4, end),
+    bytes: section.subarray(begin, Math.max(begin, section.length - lineBreak)),
   };
 }
 

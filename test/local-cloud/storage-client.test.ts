@@ -53,6 +53,35 @@ test('content that holds the look of a boundary survives a multipart upload', as
   expect((await file('tricky').download())[0].toString()).toBe(text);
 });
 
+test.each([
+  { name: 'in double quotes, CRLF', quote: '"', line: '\r\n' },
+  { name: 'in single quotes, LF, as gcloud sends it', quote: "'", line: '\n' },
+  { name: 'bare', quote: '', line: '\r\n' },
+])('a boundary $name', async ({ quote, line }) => {
+  const boundary = '===============0042==';
+  const body = [
+    `--${boundary}`,
+    'Content-Type: application/json',
+    'MIME-Version: 1.0',
+    '',
+    '{"name": "quoted"}',
+    `--${boundary}`,
+    'content-type: text/plain',
+    '',
+    'first\n',
+    `--${boundary}--`,
+  ].join(line);
+  const headers = { 'content-type': `multipart/related; boundary=${quote}${boundary}${quote}` };
+  const url = `${cloud.baseUrl}/upload/storage/v1/b/local-bucket/o?uploadType=multipart`;
+  const reply = await fetch(url, { method: 'POST', headers, body });
+  expect(await reply.json()).toMatchObject({
+    name: 'quoted',
+    contentType: 'text/plain',
+    size: '6',
+  });
+  expect((await file('quoted').download())[0].toString()).toBe('first\n');
+});
+
 test('a wrong checksum is refused', async () => {
   const metadata = { crc32c: 'AAAAAA==' };
   const saving = file('wrong').save('x', { resumable: false, validation: false, metadata });
