@@ -57,7 +57,9 @@ function refuseFor(world: TestWorld, milliseconds: number, status = 500): void {
 function passUntilNextPush(world: TestWorld): void {
   const count = world.pushes().length;
   while (world.pushes().length === count) {
-    world.pass((world.nextDueMs() ?? Number.NaN) - world.nowMs);
+    const dueMs = world.nextDueMs();
+    if (dueMs === null) throw new Error('no push is planned');
+    world.pass(dueMs - world.nowMs);
   }
 }
 
