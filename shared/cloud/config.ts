@@ -43,7 +43,9 @@ const GOOGLE_COMPUTE = 'https://compute.googleapis.com';
 /** Metadata keys that planning writes itself (contract §2). */
 const OWN_METADATA_KEYS = new Set([
   'startup-script',
+  'startup-script-url',
   'shutdown-script',
+  'shutdown-script-url',
   'google-logging-enabled',
   'enable-guest-attributes',
   'user-data',
@@ -134,11 +136,11 @@ function readInstanceMetadata(reader: SettingsReader): Readonly<Record<string, s
   const metadata = reader.optional(SETTINGS.instanceMetadata) ?? {};
   for (const key of Object.keys(metadata)) {
     const own = OWN_METADATA_KEYS.has(key) || key.startsWith('mayfly-');
-    if (own || !/^[a-zA-Z0-9_-]{1,128}$/.test(key)) {
+    if (own || !/^[a-zA-Z0-9_-]{1,127}$/.test(key)) {
       const rule = own
         ? `${JSON.stringify(key)} is a key of our own`
         : `${JSON.stringify(key)} is no legal metadata key`;
-      reader.refuse(SETTINGS.instanceMetadata, rule, 'letters, digits, - and _, 128 at most');
+      reader.refuse(SETTINGS.instanceMetadata, rule, 'letters, digits, - and _, 127 at most');
     }
   }
   return metadata;

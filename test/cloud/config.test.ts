@@ -120,6 +120,7 @@ test.each([
   ['MAYFLY_DISK_KMS_KEY', 'my-key'],
   ['MAYFLY_NETWORK_TAGS', 'Upper'],
   ['MAYFLY_INSTANCE_METADATA', 'startup-script=x'],
+  ['MAYFLY_INSTANCE_METADATA', 'startup-script-url=gs://b/o'],
   ['MAYFLY_INSTANCE_METADATA', 'mayfly-nonce=x'],
   ['MAYFLY_INSTANCE_METADATA', 'a key=x'],
   ['MAYFLY_PUSH_MODE', 'none'],

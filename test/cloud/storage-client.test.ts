@@ -361,7 +361,9 @@ test('STORAGE_EMULATOR_HOST, which the library reads itself, moves no path', asy
 });
 
 test('an object above 8 MiB is refused, not kept in memory', async () => {
-  await using opened = await open(() => media(new Uint8Array(8 * 1024 * 1024 + 1)));
+  const text = new Uint8Array(8 * 1024 * 1024 + 1);
+  const headers = { 'x-goog-generation': '1', 'last-modified': 'Mon, 01 Dec 2025 00:00:00 GMT' };
+  await using opened = await open(() => ({ status: 200, text, headers }));
   expect((await failure(opened.store.read(NAME))).code).toBe('unreadable');
 });
 
