@@ -18,6 +18,9 @@ test.runIf(missing !== null && required)('gcloud is there, as this run requires'
   expect(missing).toBeNull();
 });
 
+/** Each command takes a second or two, and several on a busy machine. */
+const TIMEOUT_MS = 240_000;
+
 describe.skipIf(missing !== null)(
   `gcloud${missing === null ? '' : ` (skipped: ${missing})`}`,
   () => {
