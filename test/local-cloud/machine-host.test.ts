@@ -13,7 +13,10 @@ import {
 const missing = namespacesMissing();
 const SLEEP = 'mayfly.local/examples/sleep:1';
 
-describe.each(['namespace', 'process'] as const)('machines in a %s', (isolation) => {
+describe.each([
+  { isolation: 'namespace', title: 'a machine with namespaces of its own' },
+  { isolation: 'process', title: 'a machine as a plain process group' },
+] as const)('$title', ({ isolation }) => {
   const skip = isolation === 'namespace' && missing !== null;
   const claim = skip ? test.skip : test;
   if (skip) test.skip(`skipped: no namespaces: ${missing}`, () => {});
@@ -41,8 +44,8 @@ describe.each(['namespace', 'process'] as const)('machines in a %s', (isolation)
     await using fixture = await open();
     await fixture.host.start(
       fixture.machine(
-        'curl -s -H "Metadata-Flavor: Google" "http://${GCE_METADATA_HOST:-169.254.169.254}/x?a=b" | tell got\n' +
-          'echo "${GCE_METADATA_HOST:-none}" | tell host',
+        `curl -s -H "Metadata-Flavor: Google" "http://\${GCE_METADATA_HOST:-169.254.169.254}/x?a=b" | tell got
+        echo "\${GCE_METADATA_HOST:-none}" | tell host`,
       ),
     );
     expect(JSON.parse(await fixture.askedMetadata('/x?a=b'))).toMatchObject({
@@ -61,8 +64,8 @@ describe.each(['namespace', 'process'] as const)('machines in a %s', (isolation)
       process.env.MAYFLY_TEST_SECRET = 'of the host';
       await fixture.host.start(
         fixture.machine(
-          'echo "$PWD $HOME $TMPDIR ${MAYFLY_TEST_SECRET:-}" | tell folders\n' +
-            'command -v docker systemctl shutdown poweroff reboot | tell commands',
+          `echo "$PWD $HOME $TMPDIR \${MAYFLY_TEST_SECRET:-}" | tell folders
+          command -v docker systemctl shutdown poweroff reboot | tell commands`,
         ),
       );
       const machine = join(fixture.folder, fixture.machineFolders()[0] ?? '');
@@ -82,7 +85,7 @@ describe.each(['namespace', 'process'] as const)('machines in a %s', (isolation)
     const machine = fixture.machine(
       `docker run -d --name polite ${SLEEP} 1000 exit-7
       docker run -d --name deaf ${SLEEP} 1000 ignore
-      until docker logs polite | grep sleeping && docker logs deaf | grep sleeping; do :; done
+      for name in polite deaf; do read -r < <(docker logs --follow $name); done
       trap 'echo | tell terminated; exit' TERM
       ((docker wait polite deaf; systemctl is-system-running) | tell stopped; touch reported) &
       systemctl is-system-running | tell before
