@@ -3,8 +3,7 @@
 import { gunzipSync } from 'node:zlib';
 import { refuse } from '#scripts/local-cloud/api-errors.ts';
 import type { Call, Reply } from '#scripts/local-cloud/call.ts';
-import { crc32cText } from '#scripts/local-cloud/crc32c.ts';
-import { etagOf, md5Text, type StoredObject } from '#scripts/local-cloud/storage-state.ts';
+import { checksumsOf, etagOf, type StoredObject } from '#scripts/local-cloud/storage-state.ts';
 
 function baseHeaders(object: StoredObject): Record<string, string> {
   return {
@@ -13,7 +12,10 @@ function baseHeaders(object: StoredObject): Record<string, string> {
     'last-modified': new Date(object.updatedMs).toUTCString(),
     'x-goog-generation': String(object.generation),
     'x-goog-metageneration': String(object.metageneration),
-    'x-goog-hash': `crc32c=${crc32cText(object.bytes)},md5=${md5Text(object.bytes)}`,
+    get 'x-goog-hash'() {
+      const { crc32c, md5 } = checksumsOf(object);
+      return `crc32c=${crc32c},md5=${md5}`;
+    },
     'x-goog-stored-content-encoding': object.contentEncoding ?? 'identity',
     'x-goog-stored-content-length': String(object.bytes.length),
     'x-goog-storage-class': 'STANDARD',

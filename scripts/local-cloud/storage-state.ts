@@ -19,6 +19,11 @@ export interface StoredObject {
   updatedMs: number;
 }
 
+interface Checksums {
+  readonly crc32c: string;
+  readonly md5: string;
+}
+
 export interface NotificationConfig {
   readonly id: string;
   /** `projects/P/topics/T`. */
@@ -87,11 +92,27 @@ export function md5Text(bytes: Uint8Array): string {
   return createHash('md5').update(bytes).digest('base64');
 }
 
+const checksums = new WeakMap<StoredObject, Checksums>();
+
+/** Both checksums of the content, worked out when they are first looked at. */
+export function checksumsOf(object: StoredObject): Checksums {
+  const known = checksums.get(object);
+  if (known !== undefined) {
+    return known;
+  }
+  const made = { crc32c: crc32cText(object.bytes), md5: md5Text(object.bytes) };
+  checksums.set(object, made);
+  return made;
+}
+
 export function etagOf(object: StoredObject): string {
   return Buffer.from(`${object.generation}/${object.metageneration}`).toString('base64');
 }
 
-/** The object's resource (`storage#object`), freshly made. */
+/**
+ * The object's resource (`storage#object`), freshly made. Its checksums are getters: they cost more
+ * than all the rest, and a simulation never looks at them.
+ */
 export function objectResource(world: World, bucket: string, object: StoredObject): JsonObject {
   const path = `b/${bucket}/o/${encodeURIComponent(object.name)}`;
   const generation = String(object.generation);
@@ -106,8 +127,12 @@ export function objectResource(world: World, bucket: string, object: StoredObjec
     metageneration: String(object.metageneration),
     storageClass: 'STANDARD',
     size: String(object.bytes.length),
-    md5Hash: md5Text(object.bytes),
-    crc32c: crc32cText(object.bytes),
+    get md5Hash() {
+      return checksumsOf(object).md5;
+    },
+    get crc32c() {
+      return checksumsOf(object).crc32c;
+    },
     etag: etagOf(object),
     timeCreated: timestamp(object.createdMs),
     updated: timestamp(object.updatedMs),
