@@ -85,7 +85,10 @@ export function lossOf(
   const holder = seen.claim?.kind === 'held' ? seen.claim.holder : attempt.claim;
   const instanceId =
     holder?.by === 'machine' ? holder.instanceId : attempt.intents.at(-1)?.instanceId;
-  const ending = instanceId ? (seen.endings[instanceId] ?? 'none') : 'none';
+  const told = instanceId ? (seen.endings[instanceId] ?? 'none') : 'none';
+  // Once a stop is ordered, a delete is our own.
+  const ending =
+    told === 'unknown' || (told === 'deleted' && attempt.order !== null) ? 'none' : told;
   const marker = seen.marker?.marker ?? null;
   const word =
     marker?.cause === 'interrupted' || marker?.cause === 'preempted' ? marker.cause : null;
@@ -93,7 +96,7 @@ export function lossOf(
     word: marker?.sealed === true ? null : word,
     // A machine that never began to work did not run out of its time.
     ordered: holder?.by === 'machine' ? (attempt.order?.cause ?? null) : cancelOnly(attempt),
-    ending: ending === 'unknown' ? 'none' : ending,
+    ending,
     timeIsUp: holder?.by === 'machine' && timeIsUp(record, attempt, context.nowMs),
   });
   return endWithout(cause, { step: marker?.step ?? null, detail, atMs: context.nowMs });

@@ -190,3 +190,24 @@ describe('capacity', () => {
     verify(kernel);
   });
 });
+
+describe('a 412 after a lost reply', () => {
+  test('our own record read back is a won swap: finalize goes on to delete the machine', async () => {
+    const kernel = new Kernel({
+      guest: () => ({ bootMs: 10_000, workMs: 30_000, exitCode: 0, selfDeleteMs: null }),
+    });
+    const principal = 'finalize@local-project.iam.gserviceaccount.com';
+    const match = { method: 'storage.objects.insert', nameIncludes: 'record.json', principal };
+    // The first write of finalize notes RUNNING, the second one the end.
+    kernel.world.faults.plant({
+      match: { ...match, after: 1 },
+      effect: 'after',
+      kind: 'cut',
+      times: 1,
+    });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(100_000, { sweeps: false });
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+    expect(kernel.machines()).toEqual([]);
+  });
+});

@@ -6,6 +6,7 @@ import { handleNotify } from '#functions/notify/handler.ts';
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { handleDead, handleSubmit, handleUnreadable } from '#functions/submit/handler.ts';
 import { handleSweep } from '#functions/sweep/handler.ts';
+import type { SweepReport } from '#functions/sweep/report.ts';
 import { advance, apply, nextDueMs } from '#scripts/local-cloud/apply.ts';
 import type { Call, MachineEvent, PushEvent, WorldEvent } from '#scripts/local-cloud/call.ts';
 import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
@@ -133,6 +134,11 @@ export class Kernel {
     await Promise.race([pass, delivery.killed]);
   }
 
+  /** A pass that says what it would do. */
+  async dryRun(): Promise<SweepReport> {
+    return await handleSweep({ dryRun: true }, this.#delivery('sweep').deps);
+  }
+
   /** A REST call of the owner: what a frozen function or a person sends. */
   async send(http: HttpCall): Promise<number> {
     return (await this.#cloud(null).transport(http)).status;
@@ -224,6 +230,7 @@ export class Kernel {
       return;
     }
     this.#power.set(event.id, event.boot);
+    if (event.metadata['startup-script'] === undefined) return;
     const alive = () => this.#power.get(event.id) === event.boot;
     const cloud = this.#cloud(event.principal);
     const plan = this.#options.guest?.(event) ?? GOOD_GUEST;

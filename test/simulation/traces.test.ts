@@ -184,6 +184,9 @@ describe('a claim whose reply is lost', () => {
     });
     verifyEnd(kernel, 'LOST');
     expect(kernel.works).toEqual([]);
+    expect(kernel.record('r1')?.attempts[0]?.claim).not.toMatchObject({ by: 'machine' });
+    const asked = kernel.calls.filter((call) => call.method === 'compute.zoneOperations.list');
+    expect(asked).toEqual([]);
   });
 });
 
