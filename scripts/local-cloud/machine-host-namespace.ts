@@ -39,7 +39,8 @@ export function whyNoNamespace(): string | null {
     execFileSync('nsenter', ['--version'], { stdio: 'pipe', timeout: 10_000 });
     return null;
   } catch (error) {
-    return `unshare: ${error instanceof Error ? error.message : String(error)}`;
+    // The last line of what the command itself said.
+    return (error instanceof Error ? error.message : String(error)).trim().split('\n').at(-1) ?? '';
   }
 }
 
