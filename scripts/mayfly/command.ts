@@ -13,6 +13,7 @@ const VERBS = {
   watch: async () => (await import('#scripts/mayfly/watch.ts')).watchVerb,
   show: async () => (await import('#scripts/mayfly/show.ts')).showVerb,
   cancel: async () => (await import('#scripts/mayfly/cancel.ts')).cancelVerb,
+  local: async () => (await import('#scripts/mayfly/local.ts')).localVerb,
 } as const satisfies Record<string, () => Promise<Verb>>;
 
 const HELP_WORDS: readonly (string | undefined)[] = ['help', '--help', '-h', undefined];
@@ -66,14 +67,17 @@ function reportError(error: unknown, terminal: Terminal): number {
   throw error;
 }
 
+const ADVICE_FOR_MISSING = '\n  check --project, --bucket and --deployment: is it deployed there?';
+
 function adviceFor(error: CloudError): string {
+  if (error.reason === 'bucket-missing') return ADVICE_FOR_MISSING;
   switch (error.code) {
     case 'unauthenticated':
       return '\n  no usable credentials: gcloud auth application-default login';
     case 'forbidden':
       return '\n  your account lacks a permission for this: ask the owner of the project';
     case 'not-found':
-      return '\n  check --project, --bucket and --deployment: is it deployed there?';
+      return ADVICE_FOR_MISSING;
     case 'unavailable':
     case 'timeout':
     case 'rate-limited':

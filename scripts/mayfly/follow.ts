@@ -63,12 +63,17 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
       }
       deps.move(record === null ? notYet(waitedMs) : lineOf(record, deps.clock.nowMs()));
     } catch (error) {
-      if (!(error instanceof CloudError) || !error.retriable) throw error;
+      if (!(error instanceof CloudError) || !mayPass(error)) throw error;
       deps.move(`the bucket does not answer (${error.code}); trying again`);
     }
     await deps.clock.sleep(target.pollMs, deps.interruption);
   }
   return { kind: 'detached' };
+}
+
+/** A bucket that is not there is a wrong name far more often than a fault of the service. */
+function mayPass(error: CloudError): boolean {
+  return error.retriable && error.reason !== 'bucket-missing';
 }
 
 function showSteps(deps: FollowDeps, record: RunRecord, shown: Set<string>): void {

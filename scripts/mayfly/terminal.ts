@@ -17,7 +17,7 @@ export interface Terminal {
   complain(text: string): void;
   /** Replaces the moving line; nothing happens off a terminal. Null takes it away. */
   move(line: string | null): void;
-  /** Aborted at the first Ctrl-C; the second one ends the process as usual. */
+  /** Aborted at the first Ctrl-C or TERM; the second one ends the process as usual. */
   interruption(): AbortSignal;
 }
 
@@ -55,7 +55,9 @@ export function openTerminal(quiet: boolean): Terminal {
     move,
     interruption: () => {
       const controller = new AbortController();
-      process.once('SIGINT', () => controller.abort());
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+        process.once(signal, () => controller.abort());
+      }
       return controller.signal;
     },
   };

@@ -11,6 +11,7 @@ import { type Installation, openInstallation } from '#scripts/local-cloud/instal
 import { DATA_FOLDERS } from '#scripts/local-cloud/local-grants.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
 import { type FollowEnd, followRun } from '#scripts/mayfly/follow.ts';
+import { untilAborted } from '#scripts/mayfly/local.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
@@ -105,13 +106,5 @@ async function keepOpen(
       '',
     ].join('\n'),
   );
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {}, 60_000);
-    const end = () => {
-      clearInterval(timer);
-      resolve();
-    };
-    if (interruption.aborted) end();
-    else interruption.addEventListener('abort', end, { once: true });
-  });
+  await untilAborted(interruption);
 }

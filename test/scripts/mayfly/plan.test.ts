@@ -162,7 +162,7 @@ test('help says what each verb does and names every flag', async () => {
     callMayfly(['submit', '--help']),
   ]);
   expect(overview).toMatchObject({ code: 0, stderr: '' });
-  for (const verb of ['plan', 'submit', 'watch', 'show', 'cancel']) {
+  for (const verb of ['plan', 'submit', 'watch', 'show', 'cancel', 'local']) {
     expect(overview.stdout).toMatch(new RegExp(`^  ${verb} `, 'm'));
   }
   for (const flag of ['--wait', '--image', '--gpu', '--ttl', '--project', '--json']) {
