@@ -8,7 +8,8 @@ import {
   type Reply,
 } from '#scripts/local-cloud/call.ts';
 import { createMachine } from '#scripts/local-cloud/compute-insert.ts';
-import { orderEnd, reset, startAgain } from '#scripts/local-cloud/compute-lifecycle.ts';
+import { orderEnd } from '#scripts/local-cloud/compute-lifecycle.ts';
+import { reset, startAgain } from '#scripts/local-cloud/compute-mishaps.ts';
 import {
   beginOperation,
   finishOperation,

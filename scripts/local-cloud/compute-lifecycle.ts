@@ -14,7 +14,7 @@ import {
 import { asNumber, asObject } from '#scripts/local-cloud/json.ts';
 
 /** Puts the machine into a state that lasts `durationMs`; what was planned before no longer holds. */
-function enter(
+export function enter(
   context: Context,
   machine: MachineState,
   status: MachineStatus,
@@ -140,13 +140,13 @@ export function orderEnd(
 }
 
 /** The TTL is a property of a running machine: it goes with that state. */
-function leaveRunning(context: Context, machine: MachineState): void {
+export function leaveRunning(context: Context, machine: MachineState): void {
   finishWaiting(context, machine);
   machine.ttlEndMs = null;
   machine.lastStopMs = context.nowMs;
 }
 
-function cutPower(context: Context, machine: MachineState): void {
+export function cutPower(context: Context, machine: MachineState): void {
   const { reluctant } = context.world.compute;
   const deleted = machine.ending === 'delete';
   const refusals = reluctant.get(machine.name) ?? 0;
@@ -167,7 +167,7 @@ function cutPower(context: Context, machine: MachineState): void {
   }
 }
 
-function terminate(context: Context, machine: MachineState): void {
+export function terminate(context: Context, machine: MachineState): void {
   machine.ending = null;
   enter(context, machine, 'TERMINATED', null);
   finishWaiting(context, machine);
@@ -194,54 +194,4 @@ function finishWaiting(context: Context, machine: MachineState): void {
   for (const operation of machine.waiting.splice(0)) {
     finishOperation(context, operation, machine.doom);
   }
-}
-
-/** The guest has powered itself off: the end of an ordered stop, or a stop that nobody ordered. */
-export function guestPoweredOff(context: Context, machine: MachineState): void {
-  if (machine.status === 'STOPPING' && machine.powered) {
-    cutPower(context, machine);
-  } else if (machine.status === 'RUNNING') {
-    systemOperation(context, machine, 'compute.instances.guestTerminate');
-    loseGuest(context, machine);
-    terminate(context, machine);
-  }
-}
-
-function loseGuest(context: Context, machine: MachineState): void {
-  leaveRunning(context, machine);
-  machine.powered = false;
-  context.emit(machineEvent(machine, 'machine-gone', false));
-}
-
-/** The host fails under the machine: no soft-off, and a restart only where it was asked for. */
-export function failHost(context: Context, machine: MachineState): void {
-  systemOperation(context, machine, 'compute.instances.hostError');
-  loseGuest(context, machine);
-  const { automaticRestart } = asObject(machine.body.scheduling);
-  if (automaticRestart === false || machine.spot) {
-    terminate(context, machine);
-    return;
-  }
-  systemOperation(context, machine, 'compute.instances.automaticRestart');
-  enter(context, machine, 'STAGING', context.world.options.compute.stagingMs);
-}
-
-/** Spot capacity is taken back: `preempted` turns TRUE, then soft-off, then the termination action. */
-export function preempt(context: Context, machine: MachineState): void {
-  machine.preempted = true;
-  systemOperation(context, machine, 'compute.instances.preempted');
-  orderEnd(context, machine, terminationAction(machine));
-}
-
-/** Starts a TERMINATED machine again; its disk has seen a boot before. */
-export function startAgain(context: Context, machine: MachineState, operation: string): void {
-  machine.waiting.push(operation);
-  enter(context, machine, 'PROVISIONING', context.world.options.compute.provisioningMs);
-}
-
-/** A hard reset: another boot without leaving RUNNING, so that the TTL goes on. */
-export function reset(context: Context, machine: MachineState): void {
-  context.emit(machineEvent(machine, 'machine-gone', false));
-  machine.boot += 1;
-  context.emit(machineEvent(machine, 'machine-started'));
 }

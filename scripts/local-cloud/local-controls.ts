@@ -9,7 +9,7 @@ import {
   ok,
   type Reply,
 } from '#scripts/local-cloud/call.ts';
-import { failHost, guestPoweredOff, preempt } from '#scripts/local-cloud/compute-lifecycle.ts';
+import { failHost, guestPoweredOff, preempt } from '#scripts/local-cloud/compute-mishaps.ts';
 import { type MachineState, placeKey } from '#scripts/local-cloud/compute-state.ts';
 import type { Fault } from '#scripts/local-cloud/faults.ts';
 import {
