@@ -109,7 +109,16 @@ function decideMachine(
   if (write !== null) return write;
   const holder = attempt.claim ?? (seen.claim?.kind === 'held' ? seen.claim.holder : null);
   if (holder !== null) return decideHeld(record, attempt, holder, seen, context);
+  // Two machines of one attempt: the claim says which of them works, the other one is the sweep's.
+  if (seen.claim === null && machinesThere(attempt, seen) > 1) return { kind: 'read-claim' };
   return decideUnclaimed(record, attempt, zones, seen, context);
+}
+
+/** Machines of the attempt that were seen, in whatever zone. */
+function machinesThere(attempt: Attempt, seen: Observation): number {
+  const ours = machineKey(attempt.instance, '');
+  const facts = Object.entries(seen.machines).filter(([key]) => key.startsWith(ours));
+  return facts.filter(([, fact]) => fact.kind === 'there').length;
 }
 
 export function machineZones(attempt: Attempt): string[] {

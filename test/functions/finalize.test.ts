@@ -145,8 +145,14 @@ describe('markers that count', () => {
     const done = put(JSON.stringify(marker()));
     await kernel.run(MINUTE_MS, { sweeps: false });
     const ended = kernel.record('r1');
+    const before = kernel.calls.length;
     notify(running);
     notify('1');
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const writes = kernel.calls
+      .slice(before)
+      .filter((call) => /\.(insert|delete)$/.test(call.method));
+    expect(writes).toEqual([]);
     notify(done);
     await kernel.run(MINUTE_MS, { sweeps: false });
     expect(kernel.record('r1')).toEqual(ended);

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { sweepDisks } from '#functions/sweep/disks.ts';
+import { emptyReport } from '#functions/sweep/report.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -76,6 +78,21 @@ describe('what is not known is not gone', () => {
       nothingLeft(kernel);
     },
   );
+
+  test('P75: a 404 from a zone that could not be listed is no evidence', async () => {
+    const kernel = await working();
+    kernel.call({ method: 'local.compute.unreachable', params: { zone: ZONE, how: 'warning' } });
+    kernel.world.faults.plant({
+      match: { method: 'compute.instances.get' },
+      effect: 'before',
+      kind: 'status',
+      status: 404,
+      times: Number.POSITIVE_INFINITY,
+    });
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
+    expect(kernel.record('r1')?.attempts).toHaveLength(1);
+  });
 
   test('D3: a machine that is not listed and cannot be asked after is left alone', async () => {
     const kernel = await working({ world: { compute: { listLagMs: 30 * MINUTE_MS } } });
@@ -245,15 +262,25 @@ describe('what is nobody’s', () => {
     );
     expect(await kernel.send(second)).toBe(200);
     expect(kernel.machines()).toHaveLength(2);
-    // Its claim is known to the record once somebody had a reason to ask.
-    kernel.call({ method: 'local.compute.unreachable', params: { zone: ZONE, how: 'warning' } });
-    await kernel.run(30 * MINUTE_MS);
-    kernel.call({ method: 'local.compute.unreachable', params: { zone: ZONE } });
+    await kernel.run(5 * MINUTE_MS);
+    expect(kernel.machines()).toHaveLength(1);
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
     await kernel.run(2 * HOUR_MS);
     expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
     expect(kernel.works).toHaveLength(1);
     expect(kernel.machines()).toEqual([]);
   });
+});
+
+test('P77: a disk that a list shows without our labels is not touched', async () => {
+  const kernel = new Kernel();
+  const name = 'mayfly-gone-000000000000-1-1';
+  const disk = { name, zone: ZONE, labels: {}, users: [], createdMs: 0 };
+  const listing = { items: [disk], unknownZones: new Set<string>() };
+  const report = emptyReport('', false, 'mayfly');
+  await sweepDisks(kernel.deps('sweep'), listing, { items: [], unknownZones: new Set() }, report);
+  expect(kernel.calls).toEqual([]);
+  expect(report.disks.seen).toBe(0);
 });
 
 describe('a dry run', () => {

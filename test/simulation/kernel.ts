@@ -139,6 +139,11 @@ export class Kernel {
     return await handleSweep({ dryRun: true }, this.#delivery('sweep').deps);
   }
 
+  /** A function's dependencies, for a call of one of its parts. */
+  deps(name: FunctionName): SubmitDeps {
+    return this.#delivery(name).deps;
+  }
+
   /** A REST call of the owner: what a frozen function or a person sends. */
   async send(http: HttpCall): Promise<number> {
     return (await this.#cloud(null).transport(http)).status;
