@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { getTestServer } from '@google-cloud/functions-framework/testing';
 import { DRAIN_TIMEOUT_MS, drainAtSignals, drainServer } from '#functions/drain.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
+import { readSettings } from '#shared/cloud/config.ts';
 import type { Log } from '#shared/cloud/log.ts';
 import {
   type Authentication,
@@ -147,12 +148,13 @@ function portOf(server: Server): number {
 
 /** Cloud Run's own names for what to serve and where; the target is a name that main.ts registers. */
 async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { settingsOfProcess, systemLog: log } = await import('#shared/runs/real-deps.ts');
+  const { systemLog: log } = await import('#shared/runs/real-deps.ts');
   try {
     const { FUNCTION_TARGET: target = '', PORT: port = '8080' } = environment;
     if (!/^\d{1,5}$/.test(port)) throw new Error(`PORT is ${JSON.stringify(port)}: not a port`);
     await import('#functions/main.ts');
-    const authenticate = createAuthenticator(settingsOfProcess().push, { clock: systemClock, log });
+    const { push } = readSettings(environment);
+    const authenticate = createAuthenticator(push, { clock: systemClock, log });
     const server = await startServer({ target, port: Number(port), authenticate, log });
     drainAtSignals(() => server.drain(), log);
     log('INFO', 'server-started', `${target} listens on port ${server.port}`);

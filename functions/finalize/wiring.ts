@@ -1,4 +1,5 @@
 // finalize's real dependencies, built once per cold start.
-import { once, realDeps, settingsOfProcess } from '#shared/runs/real-deps.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import { once, realDeps } from '#shared/runs/real-deps.ts';
 
-export const finalizeDeps = once(() => realDeps(settingsOfProcess()));
+export const finalizeDeps: () => Promise<RunDeps> = once(realDeps);

@@ -1,4 +1,5 @@
 // notify's real dependencies, built once per cold start.
-import { once, realDeps, settingsOfProcess } from '#shared/runs/real-deps.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import { once, realDeps } from '#shared/runs/real-deps.ts';
 
-export const notifyDeps = once(() => realDeps(settingsOfProcess()));
+export const notifyDeps: () => Promise<RunDeps> = once(realDeps);

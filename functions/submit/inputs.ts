@@ -2,6 +2,7 @@
 // the bucket, so that every attempt works on the same bytes.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { scriptSizeFaults } from '#shared/plan/metadata-size.ts';
 import type { Fault, ResolvedInput, RunRequest } from '#shared/plan/model.ts';
 import { inputsObject } from '#shared/plan/objects.ts';
 
@@ -18,7 +19,11 @@ export async function resolveInputs(
 ): Promise<ResolvedInputs> {
   if (Object.keys(request.inputs).length === 0) return { kind: 'kept', inputs: [] };
   const kept = await readKept(deps.store, inputsObject(request.runId));
-  return kept === null ? await listInputs(deps, request) : { kind: 'kept', inputs: kept };
+  if (kept !== null) return { kind: 'kept', inputs: kept };
+  const fresh = await listInputs(deps, request);
+  if (fresh.kind === 'invalid') return fresh;
+  const faults = scriptSizeFaults(request, fresh.inputs);
+  return faults.length > 0 ? { kind: 'invalid', faults } : fresh;
 }
 
 /** Keeps a fresh list; when another delivery was quicker, its list counts. */

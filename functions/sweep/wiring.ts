@@ -1,4 +1,5 @@
 // sweep's real dependencies, built once per cold start.
-import { once, realDeps, settingsOfProcess } from '#shared/runs/real-deps.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import { once, realDeps } from '#shared/runs/real-deps.ts';
 
-export const sweepDeps = once(() => realDeps(settingsOfProcess()));
+export const sweepDeps: () => Promise<RunDeps> = once(realDeps);

@@ -12,14 +12,17 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
   const account = applicationCredentials(project);
   const nobody = noCredentials(project);
   const transport = createTransport(account);
-  return {
-    transport,
-    store: createObjectStore({
-      bucket,
+  const openBucket = (name: string) =>
+    createObjectStore({
+      bucket: name,
       endpoint: endpoints.storage,
       credentials: emulated?.storage === true ? nobody : account,
       userProject: userProject ?? null,
-    }),
+    });
+  return {
+    transport,
+    store: openBucket(bucket),
+    openBucket,
     compute: createCompute({ project, endpoint: endpoints.compute, transport }),
     publisher: createPublisher({
       project,

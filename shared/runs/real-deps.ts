@@ -1,37 +1,25 @@
 // The real dependencies of a function, built once per cold start from the environment. The Google
 // clients behind them are loaded only when first used.
+import { createClients } from '#shared/cloud/clients.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { createCompute } from '#shared/cloud/compute-client.ts';
-import { readSettings, type Settings } from '#shared/cloud/config.ts';
+import { readSettings } from '#shared/cloud/config.ts';
 import { createLog } from '#shared/cloud/log.ts';
-import { createPublisher } from '#shared/cloud/pubsub.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
-import { createObjectStore } from '#shared/cloud/storage-client.ts';
-import { createTransport } from '#shared/cloud/token.ts';
 import { DEPLOYMENT_OBJECT } from '#shared/plan/objects.ts';
-import type { RunDeps } from '#shared/runs/deps.ts';
 
 export const systemLog = createLog((line) => process.stdout.write(line));
 
-export function settingsOfProcess(): Settings {
-  return readSettings(process.env);
-}
-
-export function openBucket(settings: Settings, bucket: string): ObjectStore {
-  return createObjectStore({ bucket, endpoint: settings.endpoints.storage });
-}
-
 /** Throws when a setting is wrong, or when the bucket is another deployment's. */
-export async function realDeps(settings: Settings): Promise<RunDeps> {
-  const { plan, endpoints } = settings;
-  const { project } = plan;
-  const store = openBucket(settings, plan.bucket);
-  await requireDeployment(store, plan.bucket, plan.deployment);
+export async function realDeps() {
+  const settings = readSettings(process.env);
+  const { store, openBucket, compute, publisher } = createClients(settings);
+  await requireDeployment(store, settings.plan.bucket, settings.plan.deployment);
   return {
     settings,
     store,
-    compute: createCompute({ project, endpoint: endpoints.compute, transport: createTransport() }),
-    publisher: createPublisher({ project, endpoint: endpoints.pubsub }),
+    openBucket,
+    compute,
+    publisher,
     clock: systemClock,
     entropy: systemEntropy,
     log: systemLog,
