@@ -25,6 +25,8 @@ const LOCAL_GUEST: Partial<GuestSettings> = {
   backoffMs: 200,
   backoffMaxMs: 2000,
   heartbeatSeconds: 5,
+  selfDeleteDelaySeconds: 1,
+  shutdownWaitSeconds: 5,
 };
 
 /** The `MAYFLY_*` variables of the local deployment; `baseUrl` is the local cloud's, if one runs. */

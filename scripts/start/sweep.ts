@@ -3,9 +3,10 @@ import { type LocalDeployment, sweepJobName } from '#scripts/local-cloud/deploym
 import { countLeft, isNothing, type Left } from '#scripts/start/proof.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 
-const SETTLE_MS_MAX = 30_000;
+const SETTLE_MS_MAX = 120_000;
 const PASS_MS_MAX = 20_000;
-const POLL_MS = 50;
+const POLL_MS = 100;
+const PAUSE_MS = 1000;
 const CALL_TIMEOUT_MS = 10_000;
 
 /** Counts finished passes from the sweep's own log lines. */
@@ -17,18 +18,25 @@ export class SweepWatch {
   }
 }
 
-/** Sweeps until nothing is left, or for a bounded time; the count is always one after a pass. */
+/**
+ * Waits until the machines have gone the way that they go by themselves, sweeps, and counts; sweeps again
+ * while something is left, for a bounded time. The count is always one after a pass.
+ */
 export async function sweepUntilNothing(
   deployment: LocalDeployment,
   watch: SweepWatch,
   interruption: AbortSignal,
 ): Promise<Left> {
   const endMs = systemClock.nowMs() + SETTLE_MS_MAX;
+  const goesOn = () => systemClock.nowMs() < endMs && !interruption.aborted;
+  while ((await countLeft(deployment)).machines > 0 && goesOn()) {
+    await systemClock.sleep(POLL_MS, interruption);
+  }
   while (true) {
     await sweepOnce(deployment, watch, interruption);
     const left = await countLeft(deployment);
-    if (isNothing(left) || systemClock.nowMs() > endMs || interruption.aborted) return left;
-    await systemClock.sleep(POLL_MS * 4, interruption);
+    if (isNothing(left) || !goesOn()) return left;
+    await systemClock.sleep(PAUSE_MS, interruption);
   }
 }
 
