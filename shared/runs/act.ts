@@ -56,7 +56,7 @@ export async function insertMachine(
     nonce: attempt.nonce,
     candidate: intent.candidate,
     createdSeconds: intent.createdSeconds,
-    pinnedImage: pinnedImage(record, creation.plan),
+    pinnedImage: pinnedImage(record),
   });
   const { zone } = intent.candidate;
   const reply = await deps.compute.insertInstance(zone, intent.requestId, planned.body);
@@ -76,12 +76,9 @@ export async function insertMachine(
 }
 
 /** Later attempts run the very image that the first one pulled. */
-function pinnedImage(record: RunRecord, plan: RunPlan): string | null {
-  const digest = record.attempts.find((attempt) => attempt.facts?.imageDigest)?.facts?.imageDigest;
-  const image = plan.request.image;
-  if (!digest || image === null || image.includes('@')) return null;
-  const at = digest.indexOf('@');
-  return at >= 0 ? digest : null;
+function pinnedImage(record: RunRecord): string | null {
+  const pulled = record.attempts.find((attempt) => attempt.facts?.imageDigest);
+  return pulled?.facts?.imageDigest ?? null;
 }
 
 function insertFact(reply: InsertReply, first: boolean): InsertFact {

@@ -1,0 +1,122 @@
+// The README as a newcomer takes it: its commands are run and its JSON is used as printed.
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { publish } from '#scripts/local-cloud/deployment.ts';
+import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
+import { openInstallation } from '#scripts/local-cloud/installation.ts';
+import { followRun } from '#scripts/mayfly/follow.ts';
+import { uploadExampleData } from '#scripts/start/job.ts';
+import { systemClock } from '#shared/cloud/clock.ts';
+
+const run = promisify(execFile);
+const LIMIT_MS = 300_000;
+const README = await readFile('README.md', 'utf8');
+const blocks = (language: string) =>
+  [...README.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
+    (match) => match[1] ?? '',
+  );
+const [request = '', result = ''] = blocks('json');
+
+/** Times, ports and ids differ from run to run; everything else on the page must be printed. */
+const steady = (line: string) =>
+  line
+    .replace(/run-\d{8}-\d{6}-[0-9a-f]{6}/g, 'RUN')
+    .replace(/RUN-[0-9a-f]{12}-1/g, 'MACHINE')
+    .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+    .replace(/\d+\.\d+/g, 'N')
+    .replace(/\s+/g, ' ')
+    .trim();
+
+describe('the README', () => {
+  test('stays short, and its first page has no inner words', () => {
+    const lines = README.split('\n');
+    expect(lines.length).toBeLessThanOrEqual(150);
+    expect(lines.slice(0, 40).join('\n')).not.toMatch(/\b(sweep|marker|orphan|attempt)\b/i);
+    expect(request.trim().split('\n').length).toBe(6);
+    expect(result.trim().split('\n').length).toBe(8);
+  });
+
+  test(
+    'npm start prints what the page shows',
+    async () => {
+      const { stdout, stderr } = await run('npm', ['start', '--silent']);
+      const printed = new Set(`${stdout}\n${stderr}`.split('\n').map(steady));
+      const shown = (blocks('text')[0] ?? '').trim().split('\n').map(steady);
+      expect(shown.length).toBe(10);
+      expect(shown.filter((line) => !printed.has(line))).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'the request gives the result that the page shows',
+    async () => {
+      await using installation = await openInstallation({
+        port: 0,
+        environment: process.env,
+        objects: [],
+        onLog: () => {},
+      });
+      const { cloud, deployment } = installation;
+      await uploadExampleData(deployment);
+      const messageId = await publish(deployment, request);
+      const store = inProcessStore(
+        async ({ method, params, body }) => cloud.call(method, params, body),
+        deployment.bucket,
+      );
+      const end = await followRun(
+        {
+          store,
+          clock: systemClock,
+          note: () => {},
+          move: () => {},
+          interruption: AbortSignal.timeout(LIMIT_MS),
+        },
+        { runId: JSON.parse(request).runId, messageId, foreignResult: false, pollMs: 200 },
+      );
+      if (end.kind !== 'ended') throw new Error(`the run is ${end.kind}`);
+    expect(end.result).toMatchObject(JSON.parse(result));
+    },
+    LIMIT_MS,
+  );
+
+  test(
+    'mayfly plan takes the request and prints the same bytes twice',
+    async () => {
+      const words = [
+        'run',
+        '--silent',
+        'mayfly',
+        '--',
+        'plan',
+        '-',
+        '--json',
+        '--at',
+        '2026-12-01T12:00:00Z',
+      ];
+      const plan = async () => {
+        const child = run('npm', words);
+        child.child.stdin?.end(request);
+        return (await child).stdout;
+      };
+      const [first, second] = [await plan(), await plan()];
+      expect(second).toBe(first);
+      expect(Object.keys(JSON.parse(first))).toEqual([
+        'runId',
+        'attempt',
+        'instanceName',
+        'deadline',
+        'candidates',
+        'instance',
+        'startupScript',
+        'shutdownScript',
+        'execution',
+        'estimate',
+        'warnings',
+      ]);
+    },
+    LIMIT_MS,
+  );
+});
