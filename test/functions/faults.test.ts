@@ -133,6 +133,22 @@ describe('an insert whose reply is lost', () => {
   });
 });
 
+describe('an operation that fails beside a living machine', () => {
+  test('P28: ours, so it is adopted; no other zone is tried, one machine works', async () => {
+    const kernel = new Kernel();
+    kernel.call({
+      method: 'local.compute.outcome',
+      params: {},
+      body: { match: { zone: 'us-central1-a' }, code: 'RESOURCE_NOT_FOUND', machineLives: true },
+    });
+    const place = { zones: ['us-central1-a', 'us-central1-b'] };
+    kernel.request({ ...REQUEST, runId: 'r1', place });
+    await kernel.run(HOUR_MS);
+    verify(kernel);
+    expect(kernel.result('r1')?.attempts).toMatchObject([{ attempt: 1, zone: 'us-central1-a' }]);
+  });
+});
+
 describe('capacity', () => {
   const noStock = (kernel: Kernel, zones: readonly string[]) => {
     for (const zone of zones) {
