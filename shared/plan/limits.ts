@@ -15,6 +15,8 @@ export const LABEL_CHARACTERS_MAX = 63;
 export const LABELS_MAX = 55;
 
 export const ARGUMENTS_MAX = 512;
+/** Linux, execve(2): 32 pages of 4 KiB for one text of a new process, its closing NUL counted. */
+export const PROCESS_TEXT_BYTES_MAX = 32 * 4096 - 1;
 export const ANNOTATION_BYTES_MAX = 8 * 1024;
 
 /** Compute Engine's run-time limit takes at most 120 days; ours is bounded far below. */

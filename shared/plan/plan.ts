@@ -17,6 +17,7 @@ import type {
   RunRequest,
 } from '#shared/plan/model.ts';
 import { diskNameOf, instanceName, requestId } from '#shared/plan/names.ts';
+import { processSizeFaults } from '#shared/plan/process-size.ts';
 import { settingsFaults } from '#shared/plan/settings-faults.ts';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
 
@@ -38,12 +39,19 @@ export function planRun(request: RunRequest, settings: PlanSettings): PlannedRun
   const all = [
     ...settingsFaults(settings),
     ...faults,
-    ...scriptSizeFaults(request),
+    ...sizeFaults(request),
     ...idleFaults(request),
   ];
   if (all.length > 0) return { kind: 'invalid', faults: all };
   const estimate = estimateRun(candidates, request.ttlSeconds, request.retry);
   return { kind: 'planned', plan: { request, candidates, warnings, estimate } };
+}
+
+/** What is too large for the script is told as such, and not once more as too large by itself. */
+function sizeFaults(request: RunRequest): readonly Fault[] {
+  const tooLarge = scriptSizeFaults(request);
+  const told = new Set(tooLarge.map(({ field }) => field));
+  return [...tooLarge, ...processSizeFaults(request).filter(({ field }) => !told.has(field))];
 }
 
 /** Nothing can be idle on a machine without a GPU. */

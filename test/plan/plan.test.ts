@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -106,18 +107,41 @@ describe('sizes', () => {
     expect(faultFields({ args: ['x', 'α'.repeat(120_000)] })).toEqual(['args[1]']);
     expect(faultFields({ args: ["'".repeat(60_000)] })).toEqual(['args[0]']);
     expect(faultFields({ env: { A: 'x', BIG: 'a'.repeat(220_000) } })).toEqual(['env.BIG']);
-    expect(faultFields({ args: ['a'.repeat(200_000)] })).toEqual([]);
+    expect(faultFields({ args: Array(2).fill('a'.repeat(100_000)) })).toEqual([]);
   });
 
+  test('D28: an argument or variable that no process can be given is refused by name', () => {
+    // Measured: bash starts /bin/true with 131,071 bytes, and says E2BIG (exit code 126) for one more.
+    expect(faultFields({ args: ['x', 'a'.repeat(131_071)] })).toEqual([]);
+    const [fault] = faultsOf({ args: ['x', 'a'.repeat(131_072)] });
+    expect(fault).toMatchObject({
+      field: 'args[1]',
+      value: expect.stringContaining('131072 bytes'),
+    });
+    expect(faultFields({ command: ['a', 'é'.repeat(65_536)] })).toEqual(['command[1]']);
+    expect(faultFields({ env: { NAME: 'a'.repeat(131_066) } })).toEqual([]);
+    expect(faultFields({ env: { NAME: 'a'.repeat(131_067) } })).toEqual(['env.NAME']);
+    expect(faultFields({ args: ['a'.repeat(200_000)] })).toEqual(['args[0]']);
+  });
+
+  test.skipIf(process.platform !== 'linux')(
+    'D28: what planning takes as one argument this kernel takes too, and one byte more it does not',
+    () => {
+      const start = (bytes: number) => spawnSync('/bin/true', ['a'.repeat(bytes)]).error;
+      expect(start(limits.PROCESS_TEXT_BYTES_MAX)).toBeUndefined();
+      expect(start(limits.PROCESS_TEXT_BYTES_MAX + 1)).toMatchObject({ code: 'E2BIG' });
+    },
+  );
+
   test('P20: what passes fits into every metadata value and into all of them', () => {
-    const { body } = makeIntent({ args: ['a'.repeat(212_980)] });
+    const { body } = makeIntent({ args: Array(2).fill('a'.repeat(106_490)) });
     let total = 0;
     for (const { key, value } of body.metadata.items) {
       expect(Buffer.byteLength(value)).toBeLessThanOrEqual(256 * 1024);
       total += Buffer.byteLength(key) + Buffer.byteLength(value);
     }
     expect(total).toBeLessThan(512_000);
-    expect(faultFields({ args: ['a'.repeat(213_000)] })).toEqual(['args[0]']);
+    expect(faultFields({ args: Array(2).fill('a'.repeat(106_500)) })).toEqual(['args[0]']);
   });
 
   test('P20: inputs that were resolved to too many objects are refused by name', () => {
@@ -171,6 +195,17 @@ describe('settings', () => {
     expect(makeIntent({}, makeSettings({ bucket: 'other-bucket' })).startupScript).toContain(
       "\nBUCKET='other-bucket'\n",
     );
+  });
+
+  test('A78: whatever buckets a request names, its machine reports to the deployment’s', () => {
+    const { startupScript, shutdownScript } = makeIntent({
+      package: { uri: `gs://code-bucket/app-${'a'.repeat(64)}.tar.gz` },
+      inputs: { '/in': 'gs://data-bucket/in' },
+      outputs: { '/out': 'gs://output-bucket/out/' },
+    });
+    for (const script of [startupScript, shutdownScript]) {
+      expect(script).toContain("\nBUCKET='p-mayfly'\n");
+    }
   });
 });
 

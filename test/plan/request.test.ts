@@ -258,12 +258,16 @@ describe('contradictions', () => {
     expect(faultFields(given)).toEqual([field]);
   });
 
-  test('a package’s hash is taken from a name that ends in it', () => {
+  test('A6: a package is named by its content: the hash of its name is what the machine checks', () => {
     const sha256 = 'c'.repeat(64);
-    const { package: taken } = makeRequest({
-      package: { uri: `gs://bucket/app-${sha256}.tar.gz` },
-    });
-    expect(taken?.sha256).toBe(sha256);
+    const uri = `gs://bucket/runs/code/app-${sha256}.tar.gz`;
+    expect(makeRequest({ package: { uri } }).package).toEqual({ uri, sha256 });
+    expect(makeRequest({ package: { uri, sha256 } }).package).toEqual({ uri, sha256 });
+    const other = 'd'.repeat(64);
+    expect(faultsOf({ package: { uri, sha256: other } })).toMatchObject([
+      { field: 'package.sha256', accepted: sha256 },
+    ]);
+    expect(faultFields({ package: { uri: 'gs://bucket/app.tar.gz' } })).toEqual(['package.sha256']);
   });
 
   test('a secret’s newest version is taken with a warning', () => {
