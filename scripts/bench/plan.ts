@@ -2,7 +2,7 @@
 // JSON.parse + JSON.stringify of that same text. Every iteration has another run id, other arguments
 // and another environment; nothing is kept between requests but the constant text of the scripts.
 import { type Measurement, measure, median, ratio } from '#scripts/bench/measure.ts';
-import { localSettings } from '#scripts/local-cloud/local-environment.ts';
+import { localSettings } from '#scripts/local-cloud/deployment/environment.ts';
 import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { InstanceBody, RunPlan, RunRequest } from '#shared/plan/model.ts';
 import { planIntent, planRun } from '#shared/plan/plan.ts';

@@ -9,24 +9,24 @@ import type {
   Reply,
   WorldEvent,
 } from '#scripts/local-cloud/call.ts';
-import { diskMethods } from '#scripts/local-cloud/compute-disks.ts';
-import { instanceMethods } from '#scripts/local-cloud/compute-instances.ts';
-import { listMethods } from '#scripts/local-cloud/compute-lists.ts';
-import { operationMethods } from '#scripts/local-cloud/compute-operations.ts';
-import { placeMethods } from '#scripts/local-cloud/compute-places.ts';
+import { diskMethods } from '#scripts/local-cloud/compute/disks.ts';
+import { instanceMethods } from '#scripts/local-cloud/compute/instances.ts';
+import { listMethods } from '#scripts/local-cloud/compute/lists.ts';
+import { operationMethods } from '#scripts/local-cloud/compute/operations.ts';
+import { placeMethods } from '#scripts/local-cloud/compute/places.ts';
+import { localMethods } from '#scripts/local-cloud/controls.ts';
 import { disturb } from '#scripts/local-cloud/faults.ts';
 import { keyMethods } from '#scripts/local-cloud/keys.ts';
-import { localMethods } from '#scripts/local-cloud/local-controls.ts';
-import { metadataMethods } from '#scripts/local-cloud/metadata.ts';
-import { topicMethods } from '#scripts/local-cloud/pubsub.ts';
-import { subscriptionMethods } from '#scripts/local-cloud/pubsub-subscriptions.ts';
-import { schedulerMethods } from '#scripts/local-cloud/scheduler.ts';
-import { bucketMethods } from '#scripts/local-cloud/storage-buckets.ts';
-import { objectListMethods } from '#scripts/local-cloud/storage-lists.ts';
-import { notificationMethods } from '#scripts/local-cloud/storage-notifications.ts';
-import { objectMethods } from '#scripts/local-cloud/storage-objects.ts';
-import { uploadMethods } from '#scripts/local-cloud/storage-uploads.ts';
-import { writeMethods } from '#scripts/local-cloud/storage-writes.ts';
+import { metadataMethods } from '#scripts/local-cloud/metadata/answers.ts';
+import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.ts';
+import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
+import { schedulerMethods } from '#scripts/local-cloud/scheduler/jobs.ts';
+import { bucketMethods } from '#scripts/local-cloud/storage/buckets.ts';
+import { objectListMethods } from '#scripts/local-cloud/storage/lists.ts';
+import { notificationMethods } from '#scripts/local-cloud/storage/notifications.ts';
+import { objectMethods } from '#scripts/local-cloud/storage/objects.ts';
+import { uploadMethods } from '#scripts/local-cloud/storage/uploads.ts';
+import { writeMethods } from '#scripts/local-cloud/storage/writes.ts';
 import { runTask } from '#scripts/local-cloud/tasks.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 

@@ -4,7 +4,7 @@ import { apply } from '#scripts/local-cloud/apply.ts';
 import type { Call, Reply, WorldEvent } from '#scripts/local-cloud/call.ts';
 import { nameOf } from '#scripts/local-cloud/call-log.ts';
 import { inProcessPublisher, inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
-import { jsonCall, routeRequest } from '#scripts/local-cloud/rest.ts';
+import { jsonCall, routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 import type { Entropy } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';

@@ -4,7 +4,7 @@ import {
   DEFAULT_MACHINE_TYPES,
   DEFAULT_ZONES,
   type MachineTypeSpec,
-} from '#scripts/local-cloud/compute-catalogue.ts';
+} from '#scripts/local-cloud/compute/catalogue.ts';
 import type { Grant } from '#scripts/local-cloud/iam.ts';
 
 export interface StorageOptions {

@@ -1,10 +1,10 @@
 // Which service wakes up for which timer.
 import type { Context } from '#scripts/local-cloud/call.ts';
-import { removeDisk } from '#scripts/local-cloud/compute-disks.ts';
-import { endByTtl, stepMachine } from '#scripts/local-cloud/compute-lifecycle.ts';
-import { expireOperation, startOperation } from '#scripts/local-cloud/compute-operations.ts';
-import { deliver, expireDelivery, publishPending } from '#scripts/local-cloud/pubsub-delivery.ts';
-import { runSlot, settleAttempt } from '#scripts/local-cloud/scheduler.ts';
+import { removeDisk } from '#scripts/local-cloud/compute/disks.ts';
+import { endByTtl, stepMachine } from '#scripts/local-cloud/compute/lifecycle.ts';
+import { expireOperation, startOperation } from '#scripts/local-cloud/compute/operations.ts';
+import { deliver, expireDelivery, publishPending } from '#scripts/local-cloud/pubsub/delivery.ts';
+import { runSlot, settleAttempt } from '#scripts/local-cloud/scheduler/jobs.ts';
 import type { TimerTask } from '#scripts/local-cloud/timers.ts';
 
 export function runTask(context: Context, task: TimerTask): void {

@@ -1,7 +1,7 @@
 // The whole cloud as one value that the step changes in place. It owns its objects: what goes in and
 // what comes out is copied, nothing is kept as text.
 import { CallLog } from '#scripts/local-cloud/call-log.ts';
-import { type ComputeState, createCompute } from '#scripts/local-cloud/compute-state.ts';
+import { type ComputeState, createCompute } from '#scripts/local-cloud/compute/state.ts';
 import { FaultPlan } from '#scripts/local-cloud/faults.ts';
 import type { IamState } from '#scripts/local-cloud/iam.ts';
 import { KeyRing } from '#scripts/local-cloud/keys.ts';
@@ -10,10 +10,10 @@ import {
   type WorldChoices,
   type WorldOptions,
 } from '#scripts/local-cloud/options.ts';
-import { createPubsub, type PubsubState } from '#scripts/local-cloud/pubsub-state.ts';
+import { createPubsub, type PubsubState } from '#scripts/local-cloud/pubsub/state.ts';
 import { Random } from '#scripts/local-cloud/random.ts';
-import { createScheduler, type SchedulerState } from '#scripts/local-cloud/scheduler-state.ts';
-import { createStorage, type StorageState } from '#scripts/local-cloud/storage-state.ts';
+import { createScheduler, type SchedulerState } from '#scripts/local-cloud/scheduler/state.ts';
+import { createStorage, type StorageState } from '#scripts/local-cloud/storage/state.ts';
 import { TimerQueue } from '#scripts/local-cloud/timers.ts';
 
 export interface World {

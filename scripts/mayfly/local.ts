@@ -3,9 +3,9 @@ import {
   clientEnvironment,
   exampleCommands,
   exportLines,
-} from '#scripts/local-cloud/client-lines.ts';
-import { openInstallation } from '#scripts/local-cloud/installation.ts';
-import { DATA_FOLDERS } from '#scripts/local-cloud/local-grants.ts';
+} from '#scripts/local-cloud/deployment/client-lines.ts';
+import { DATA_FOLDERS } from '#scripts/local-cloud/deployment/grants.ts';
+import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';

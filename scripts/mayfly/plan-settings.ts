@@ -1,5 +1,5 @@
 // The settings that a plan is made under: the caller's own, and the local cloud's for what is missing.
-import { localEnvironment } from '#scripts/local-cloud/local-environment.ts';
+import { localEnvironment } from '#scripts/local-cloud/deployment/environment.ts';
 import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { findTarget } from '#scripts/mayfly/target.ts';

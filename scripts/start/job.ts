@@ -1,7 +1,7 @@
 // The job that `npm start` runs: the example with its data, or the user's own request.
 import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment.ts';
+import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment/layout.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { makeRunId } from '#scripts/mayfly/run-id.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';

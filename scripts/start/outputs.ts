@@ -1,5 +1,5 @@
 // Shows what a run stored: the first lines of each small text, as they are in the bucket.
-import type { LocalDeployment } from '#scripts/local-cloud/deployment.ts';
+import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts';
 
 const LINES_MAX = 6;
 const OBJECTS_MAX = 5;

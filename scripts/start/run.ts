@@ -4,11 +4,14 @@ import {
   clientEnvironment,
   exampleCommands,
   exportLines,
-} from '#scripts/local-cloud/client-lines.ts';
-import { publish } from '#scripts/local-cloud/deployment.ts';
+} from '#scripts/local-cloud/deployment/client-lines.ts';
+import { DATA_FOLDERS } from '#scripts/local-cloud/deployment/grants.ts';
+import {
+  type Installation,
+  openInstallation,
+} from '#scripts/local-cloud/deployment/installation.ts';
+import { publish } from '#scripts/local-cloud/deployment/layout.ts';
 import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
-import { type Installation, openInstallation } from '#scripts/local-cloud/installation.ts';
-import { DATA_FOLDERS } from '#scripts/local-cloud/local-grants.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
 import { type FollowEnd, followRun } from '#scripts/mayfly/follow.ts';
 import { untilAborted } from '#scripts/mayfly/local.ts';

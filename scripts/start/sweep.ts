@@ -1,5 +1,5 @@
 // Lets the sweep pass, as its schedule would, and counts what is left after it.
-import { type LocalDeployment, sweepJobName } from '#scripts/local-cloud/deployment.ts';
+import { type LocalDeployment, sweepJobName } from '#scripts/local-cloud/deployment/layout.ts';
 import { countLeft, isNothing, type Left } from '#scripts/start/proof.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 

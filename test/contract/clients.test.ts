@@ -1,7 +1,7 @@
 // All real clients of a deployment over one local cloud, with the token of its metadata server.
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server.ts';
-import type { MetadataServer } from '#scripts/local-cloud/server-metadata.ts';
+import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { createClients } from '#shared/cloud/clients.ts';
 import { readSettings } from '#shared/cloud/config.ts';
 

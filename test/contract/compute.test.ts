@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
-import { startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { createWorld } from '#scripts/local-cloud/world.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
 import { createTransport, noCredentials } from '#shared/cloud/token.ts';

@@ -1,5 +1,5 @@
 import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
-import { startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { createWorld } from '#scripts/local-cloud/world.ts';
 import { createObjectStore } from '#shared/cloud/storage-client.ts';
 import { noCredentials } from '#shared/cloud/token.ts';

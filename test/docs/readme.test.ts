@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { publish } from '#scripts/local-cloud/deployment.ts';
+import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
+import { publish } from '#scripts/local-cloud/deployment/layout.ts';
 import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
-import { openInstallation } from '#scripts/local-cloud/installation.ts';
 import { followRun } from '#scripts/mayfly/follow.ts';
 import { uploadExampleData } from '#scripts/start/job.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
@@ -77,7 +77,7 @@ describe('the README', () => {
         { runId: JSON.parse(request).runId, messageId, foreignResult: false, pollMs: 200 },
       );
       if (end.kind !== 'ended') throw new Error(`the run is ${end.kind}`);
-    expect(end.result).toMatchObject(JSON.parse(result));
+      expect(end.result).toMatchObject(JSON.parse(result));
     },
     LIMIT_MS,
   );

@@ -2,8 +2,11 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clientEnvironment } from '#scripts/local-cloud/client-lines.ts';
-import { type Installation, openInstallation } from '#scripts/local-cloud/installation.ts';
+import { clientEnvironment } from '#scripts/local-cloud/deployment/client-lines.ts';
+import {
+  type Installation,
+  openInstallation,
+} from '#scripts/local-cloud/deployment/installation.ts';
 import { callMayfly, type RunOptions, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 
 const LIMIT_MS = 240_000;

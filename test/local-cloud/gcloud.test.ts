@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
 const run = promisify(execFile);
 const missing = await run('gcloud', ['--version']).then(

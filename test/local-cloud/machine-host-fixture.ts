@@ -7,9 +7,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
-import { type ProcessHostOptions, ProcessMachineHost } from '#scripts/local-cloud/machine-host.ts';
-import type { HostedMachine } from '#scripts/local-cloud/machine-host-interface.ts';
-import { whyNoNamespace } from '#scripts/local-cloud/machine-host-namespace.ts';
+import type { HostedMachine } from '#scripts/local-cloud/host/machine-host.ts';
+import { whyNoNamespace } from '#scripts/local-cloud/host/namespace.ts';
+import {
+  type ProcessHostOptions,
+  ProcessMachineHost,
+} from '#scripts/local-cloud/host/process-host.ts';
 import { findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 
 export type Isolation = 'namespace' | 'process';

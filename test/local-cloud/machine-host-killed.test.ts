@@ -9,7 +9,7 @@ import { findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 import { eventually, namespacesMissing } from '#test/local-cloud/machine-host-fixture.ts';
 
 const HOST = `
-  import { ProcessMachineHost } from '#scripts/local-cloud/machine-host.ts';
+  import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
   const [folder, isolation] = process.argv.slice(1);
   const host = new ProcessMachineHost(
     { folder, isolation, cloudPort: () => 9, failed: console.error, env: process.env, engine: null },

@@ -1,7 +1,7 @@
 // The metadata server: the paths that the guest agent and Google's libraries ask for.
 import { GoogleAuth } from 'google-auth-library';
 import { describe, expect, test } from 'vitest';
-import { startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { instanceBody, PROJECT, TestWorld, ZONE } from '#test/local-cloud/fixtures.ts';
 
 const WORKER = 'worker@local-project.iam.gserviceaccount.com';

@@ -3,7 +3,7 @@
 import { PubSub } from '@google-cloud/pubsub';
 import { PassThroughClient } from 'google-auth-library';
 import { expect, test } from 'vitest';
-import { startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
 function openClient(port: number): PubSub {
   const options = {

@@ -2,7 +2,7 @@
 // filters, and storage notifications, by the documented rules.
 import { describe, expect, test } from 'vitest';
 import { asArray } from '#scripts/local-cloud/json.ts';
-import { compileAttributeFilter } from '#scripts/local-cloud/pubsub-filter.ts';
+import { compileAttributeFilter } from '#scripts/local-cloud/pubsub/filter.ts';
 import { TestWorld } from '#test/local-cloud/fixtures.ts';
 
 const SECOND = 1000;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll } from 'vitest';
-import { EXAMPLE_IMAGES_FOLDER, SANDBOX_FOLDER } from '#scripts/local-cloud/machine-host-folder.ts';
+import { EXAMPLE_IMAGES_FOLDER, SANDBOX_FOLDER } from '#scripts/local-cloud/host/folder.ts';
 import { endProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 import { SESSION_VARIABLES } from '#scripts/local-cloud/sandbox/session.ts';
 

@@ -1,6 +1,6 @@
 // Cloud Scheduler: cron slots, forced runs, pause and resume, and the request that an attempt is.
 import { describe, expect, test } from 'vitest';
-import { nextSlotMs, parseCron } from '#scripts/local-cloud/cron.ts';
+import { nextSlotMs, parseCron } from '#scripts/local-cloud/scheduler/cron.ts';
 import { TestWorld } from '#test/local-cloud/fixtures.ts';
 
 const MINUTE = 60_000;

@@ -5,8 +5,8 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { describe, expect, test } from 'vitest';
-import type { MachineHost } from '#scripts/local-cloud/machine-host-interface.ts';
-import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server.ts';
+import type { MachineHost } from '#scripts/local-cloud/host/machine-host.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { instanceBody, PROJECT, ZONE } from '#test/local-cloud/fixtures.ts';
 
 const TOPIC = 'projects/local-project/topics/top';

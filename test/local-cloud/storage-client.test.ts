@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { CRC32C, Storage } from '@google-cloud/storage';
 import { PassThroughClient } from 'google-auth-library';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
 let cloud: LocalCloud;
 let storage: Storage;

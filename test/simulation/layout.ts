@@ -1,8 +1,8 @@
 // The deployment of the kernel's world: topics, subscriptions and notifications as a real one has them,
 // the push end points named after the functions; and one more subscription that collects the events.
 import type { Call, Reply } from '#scripts/local-cloud/call.ts';
-import { type LocalDeployment, setUpCalls } from '#scripts/local-cloud/deployment.ts';
-import { routeRequest } from '#scripts/local-cloud/rest.ts';
+import { type LocalDeployment, setUpCalls } from '#scripts/local-cloud/deployment/layout.ts';
+import { routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import { readSettings } from '#shared/cloud/config.ts';
 
 export const SETTINGS = readSettings({

@@ -1,0 +1,150 @@
+// A whole deployment on this machine: the local cloud with real processes for machines, the functions
+// as processes with an account each, everything laid out as Terraform would. `npm start`, `mayfly local`
+// and tests use it; when it is disposed of, nothing of it is left running.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  LOCAL_AUDIENCE,
+  LOCAL_BUCKET,
+  LOCAL_DEPLOYMENT,
+  LOCAL_PROJECT,
+  LOCAL_REGION,
+  localAccount,
+  localEnvironment,
+} from '#scripts/local-cloud/deployment/environment.ts';
+import {
+  FUNCTION_NAMES,
+  startFunctions,
+} from '#scripts/local-cloud/deployment/function-processes.ts';
+import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
+import {
+  type FunctionName,
+  type LocalDeployment,
+  layOutDeployment,
+} from '#scripts/local-cloud/deployment/layout.ts';
+import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
+import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+
+/** A machine is made and unmade in a moment, so that a run takes as long as its job. */
+const QUICK_COMPUTE = {
+  provisioningMs: 200,
+  stagingMs: 200,
+  operationPendingMs: 50,
+  removalMs: 200,
+  diskRemovalMs: 50,
+};
+
+export interface Installation extends AsyncDisposable {
+  readonly cloud: LocalCloud;
+  readonly deployment: LocalDeployment;
+  /** What runs containers, in words. */
+  readonly containers: string;
+}
+
+export interface InstallationOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  /** The caller's own environment: where programs and a container engine are found. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  /** More places (`gs://bucket/prefix`) that the runs' machines may read and write. */
+  readonly objects: readonly string[];
+  readonly onLog: (name: FunctionName, line: string) => void;
+}
+
+/** Starts everything; when a part does not start, the others are stopped before this throws. */
+export async function openInstallation(options: InstallationOptions): Promise<Installation> {
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'mayfly-local-'));
+  stack.defer(() => rm(folder, { recursive: true, force: true }));
+  let host: ProcessMachineHost | null = null;
+  const cloud: LocalCloud = stack.use(
+    await startLocalCloud({
+      port: options.port,
+      world: {
+        project: LOCAL_PROJECT,
+        buckets: [],
+        grants: localGrants(options.objects),
+        compute: QUICK_COMPUTE,
+      },
+      machineHost: (poweredOff) => {
+        const failed = (_: unknown, error: unknown) => console.error(error);
+        const cloudPort = () => cloud.port;
+        host = new ProcessMachineHost(
+          { folder, cloudPort, failed, env: options.environment },
+          poweredOff,
+        );
+        return host;
+      },
+    }),
+  );
+  const metadata = await openAccounts(cloud, stack);
+  const functions = stack.use(
+    await startFunctions({
+      environmentOf: (name) => environmentOf(options.environment, cloud.baseUrl, metadata[name]),
+      onLog: options.onLog,
+    }),
+  );
+  const deployment = deploymentOf(cloud.baseUrl, functions.urls);
+  await layOutDeployment(deployment);
+  const kept = stack.move();
+  return {
+    cloud,
+    deployment,
+    containers: describeContainers(host),
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+type Metadata = Readonly<Record<FunctionName, MetadataServer>>;
+
+/** Each function asks a metadata server of its own for its account's tokens. */
+async function openAccounts(cloud: LocalCloud, stack: AsyncDisposableStack): Promise<Metadata> {
+  const opened = FUNCTION_NAMES.map(async (name) => {
+    const server = await cloud.openMetadata({ kind: 'account', email: localAccount(name) });
+    return [name, stack.use(server)] as const;
+  });
+  return Object.fromEntries(await Promise.all(opened)) as Metadata;
+}
+
+function environmentOf(
+  environment: InstallationOptions['environment'],
+  baseUrl: string,
+  metadata: MetadataServer,
+): Readonly<Record<string, string | undefined>> {
+  return {
+    PATH: environment.PATH,
+    HOME: environment.HOME,
+    TMPDIR: environment.TMPDIR,
+    NODE_COMPILE_CACHE: environment.NODE_COMPILE_CACHE,
+    ...localEnvironment(baseUrl),
+    GCE_METADATA_HOST: metadata.host,
+    // The library would ask for user credentials in the home folder first.
+    CLOUDSDK_CONFIG: '/nonexistent',
+    METADATA_SERVER_DETECTION: 'assume-present',
+  };
+}
+
+function deploymentOf(
+  baseUrl: string,
+  functionUrls: LocalDeployment['functionUrls'],
+): LocalDeployment {
+  return {
+    baseUrl,
+    project: LOCAL_PROJECT,
+    bucket: LOCAL_BUCKET,
+    deployment: LOCAL_DEPLOYMENT,
+    region: LOCAL_REGION,
+    pushAccount: localAccount('push'),
+    audience: LOCAL_AUDIENCE,
+    functionUrls,
+  };
+}
+
+function describeContainers(host: ProcessMachineHost | null): string {
+  const isolated = host?.whyNotIsolated == null;
+  const where = isolated ? 'in namespaces of its own' : 'without namespaces of its own';
+  const engine = host?.engine == null ? 'example images as plain processes' : 'a container engine';
+  return `each machine is a group of processes ${where}; ${engine}`;
+}
