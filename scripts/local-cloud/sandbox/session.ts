@@ -1,5 +1,5 @@
 // What one `docker` call of a machine works with; read from the variables that the machine's wrapper
-// sets (machine-host-folder.ts writes the wrapper), never from anything the guest's script could lose.
+// sets (host/folder.ts writes the wrapper), never from anything the guest's script could lose.
 import { dirname } from 'node:path';
 import { ContainerStore } from '#scripts/local-cloud/sandbox/containers.ts';
 import { readImages, type SandboxImage } from '#scripts/local-cloud/sandbox/images.ts';
