@@ -12,11 +12,15 @@ import type { HttpReply, Transport } from '#shared/cloud/http.ts';
 import type { Publisher } from '#shared/cloud/pubsub.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 
+export interface AroundCall {
+  readonly method: string;
+  /** The object's, machine's, topic's … own name. */
+  readonly name: string;
+  readonly params: Call['params'];
+}
+
 /** Stands around every call of the ports: it may count, delay, drop the reply, or never go on. */
-export type Around = <Value>(
-  call: { readonly method: string; readonly name: string },
-  perform: () => Promise<Value>,
-) => Promise<Value>;
+export type Around = <Value>(call: AroundCall, perform: () => Promise<Value>) => Promise<Value>;
 
 export interface InProcessOptions {
   readonly world: World;
@@ -59,7 +63,9 @@ export function inProcessCloud(options: InProcessOptions): InProcessCloud {
   const send = (call: Call): Promise<Reply> =>
     around === undefined
       ? perform(call)
-      : around({ method: call.method, name: nameOf(call) }, () => perform(call));
+      : around({ method: call.method, name: nameOf(call), params: call.params }, () =>
+          perform(call),
+        );
   const call = (inner: Omit<Call, 'principal'>) => send({ ...inner, principal });
   return {
     store: (bucket) => inProcessStore(call, bucket),

@@ -8,50 +8,59 @@ import { handleDead, handleSubmit, handleUnreadable } from '#functions/submit/ha
 import { handleSweep } from '#functions/sweep/handler.ts';
 import type { SweepReport } from '#functions/sweep/report.ts';
 import { advance, apply, nextDueMs } from '#scripts/local-cloud/apply.ts';
-import type { Call, MachineEvent, PushEvent, WorldEvent } from '#scripts/local-cloud/call.ts';
-import { inProcessCloud } from '#scripts/local-cloud/in-process.ts';
+import type { Call, PushEvent, WorldEvent } from '#scripts/local-cloud/call.ts';
+import { type Around, inProcessCloud } from '#scripts/local-cloud/in-process.ts';
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
-import { createCompute } from '#shared/cloud/compute-client.ts';
+import type { Clock } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { HttpCall } from '#shared/cloud/http.ts';
-import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import type { RunResult } from '#shared/lifecycle/result.ts';
 import { recordObject, resultObject } from '#shared/plan/objects.ts';
 import { openEnvelope } from '#shared/push/envelope.ts';
-import { GOOD_GUEST, type GuestPlan, runGuest } from '#test/simulation/guest.ts';
+import {
+  type Actor,
+  type CountedCall,
+  type Delivery,
+  type FunctionName,
+  type Interference,
+  type Kill,
+  openDelivery,
+} from '#test/simulation/delivery.ts';
+import type { GuestPlan, Work } from '#test/simulation/guest.ts';
 import { layOut, SETTINGS } from '#test/simulation/layout.ts';
-import { repeatingPublisher, repeatingStore } from '#test/simulation/repeating.ts';
+import { Machines } from '#test/simulation/machines.ts';
 import { VirtualClock } from '#test/simulation/virtual-clock.ts';
 
-export type FunctionName = 'submit' | 'finalize' | 'notify' | 'sweep';
-
-/** Kills a function at its n-th call (from 0), before the call is made or after it took effect. */
-export interface Kill {
-  readonly function: FunctionName;
-  readonly at: number;
-  readonly when: 'before' | 'after';
-}
+export type { CountedCall, FunctionName, Kill } from '#test/simulation/delivery.ts';
 
 export interface KernelOptions {
   readonly world?: WorldChoices;
-  readonly guest?: (machine: { name: string; zone: string; id: string }) => GuestPlan;
+  readonly guest?: (machine: GuestOrder) => GuestPlan;
   readonly kill?: Kill;
   /** Called before each call of a function: what happens in the world at that very moment. */
   readonly before?: (call: CountedCall, kernel: Kernel) => void;
+  /** What stands between functions, guests and the cloud. */
+  readonly interference?: Interference;
 }
 
-export interface CountedCall {
-  readonly function: FunctionName;
-  readonly method: string;
+export interface GuestOrder {
   readonly name: string;
+  readonly zone: string;
+  readonly id: string;
+  readonly boot: number;
+}
+
+export interface KernelWork extends Work {
+  readonly startMs: number;
+  endMs: number | null;
+  /** Of a container that ended by itself. */
+  exitCode: number | null;
 }
 
 const START_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
-const SCRIPTS = readGuestScripts();
-/** Enough turns of the event loop for any chain of in-process calls to come to rest. */
-const TURNS = 50;
+const SWEEP_PERIOD_MS = 120_000;
 
 export class Kernel {
   readonly world: World;
@@ -61,17 +70,19 @@ export class Kernel {
   /** Every insert that was sent, as it was sent. */
   readonly inserts: HttpCall[] = [];
   readonly logs: { event: string; message: string }[] = [];
-  readonly works: { runId: string; attempt: number; instanceId: string; endMs: number | null }[] =
-    [];
+  readonly works: KernelWork[] = [];
   readonly pushes: { function: FunctionName; status: number }[] = [];
-  #options: KernelOptions;
-  #killed = false;
-  #power = new Map<string, number>();
+  readonly options: KernelOptions;
+  /** Calls so far of each function, and deliveries of all. */
+  readonly callCounts = new Map<FunctionName, number>();
+  deliveries = 0;
+  readonly #machines: Machines;
   #events: Record<string, string>[] = [];
   #failures: unknown[] = [];
 
   constructor(options: KernelOptions = {}) {
-    this.#options = options;
+    this.options = options;
+    this.#machines = new Machines(this);
     this.world = createWorld({
       project: SETTINGS.plan.project,
       buckets: [],
@@ -84,7 +95,7 @@ export class Kernel {
   call(call: Omit<Call, 'principal'> & { principal?: string | null }) {
     const step = apply(this.world, this.clock.nowMs(), { principal: null, ...call });
     if (step.reply.status === 501) throw new Error(`the local cloud has no method ${call.method}`);
-    this.#take(step.events);
+    this.take(step.events);
     return step.reply;
   }
 
@@ -104,21 +115,23 @@ export class Kernel {
   /** Lets everything happen up to `untilMs` from now; a sweep every two minutes. */
   async run(forMs: number, options: { sweeps?: boolean } = {}): Promise<void> {
     const endMs = this.clock.nowMs() + forMs;
-    let sweepMs = this.clock.nowMs() + 120_000;
+    const sweeps = options.sweeps !== false;
+    let sweepMs = this.clock.nowMs() + SWEEP_PERIOD_MS;
     for (;;) {
       await this.#settle();
       const next = Math.min(
         nextDueMs(this.world) ?? Number.POSITIVE_INFINITY,
         this.clock.nextWakeMs() ?? Number.POSITIVE_INFINITY,
-        options.sweeps === false ? Number.POSITIVE_INFINITY : sweepMs,
+        sweeps ? sweepMs : Number.POSITIVE_INFINITY,
       );
       if (next > endMs) break;
       this.clock.moveTo(next);
-      if (next >= sweepMs && options.sweeps !== false) {
-        sweepMs += 120_000;
-        this.#spawn(this.sweep());
+      if (sweeps && next >= sweepMs) {
+        sweepMs += SWEEP_PERIOD_MS;
+        const passes = this.options.interference?.sweeps?.() ?? 1;
+        for (let pass = 0; pass < passes; pass++) this.spawn(this.sweep());
       }
-      this.#take(advance(this.world, this.clock.nowMs()));
+      this.take(advance(this.world, this.clock.nowMs()));
     }
     this.clock.moveTo(endMs);
     await this.#settle();
@@ -127,10 +140,13 @@ export class Kernel {
   /** One pass of the sweep; one that is killed or fails is simply over, the next one begins anew. */
   async sweep(): Promise<void> {
     const delivery = this.#delivery('sweep');
-    const pass = handleSweep({ dryRun: false }, delivery.deps).catch((error: unknown) => {
-      if (!(error instanceof CloudError)) throw error;
-      this.logs.push({ event: 'threw', message: String(error) });
-    });
+    const pass = handleSweep({ dryRun: false }, delivery.deps).then(
+      () => {},
+      (error: unknown) => {
+        if (!(error instanceof CloudError)) throw error;
+        this.logs.push({ event: 'threw', message: String(error) });
+      },
+    );
     await Promise.race([pass, delivery.killed]);
   }
 
@@ -146,7 +162,7 @@ export class Kernel {
 
   /** A REST call of the owner: what a frozen function or a person sends. */
   async send(http: HttpCall): Promise<number> {
-    return (await this.#cloud(null).transport(http)).status;
+    return (await this.cloud(null).transport(http)).status;
   }
 
   /** The attributes of every event that a subscriber was sent. */
@@ -206,70 +222,66 @@ export class Kernel {
     return Object.values(scopes).flatMap((scope) => (scope.disks ?? []).map((one) => one.name));
   }
 
-  /** Microtasks and immediates until nothing moves without time. */
-  async #settle(): Promise<void> {
-    for (let turn = 0; turn < TURNS; turn++) await new Promise((done) => setImmediate(done));
-    if (this.#failures.length > 0) throw this.#failures[0];
+  /** The ports of somebody's calls upon the world. */
+  cloud(principal: string | null, around?: Around) {
+    return inProcessCloud({
+      world: this.world,
+      nowMs: () => this.clock.nowMs(),
+      principal,
+      onEvents: (events: readonly WorldEvent[]) => this.take(events),
+      ...(around === undefined ? {} : { around }),
+    });
   }
 
-  #spawn(task: Promise<unknown>): void {
+  clockOf(actor: Actor): Clock {
+    return this.options.interference?.clockOf?.(actor, this.clock) ?? this.clock;
+  }
+
+  /** Begins a task of its own; its failure is the run's. */
+  spawn(task: Promise<unknown>): void {
     task.catch((error: unknown) => this.#failures.push(error));
   }
 
-  #take(events: readonly WorldEvent[]): void {
+  /** Does what the world wants done outside. */
+  take(events: readonly WorldEvent[]): void {
     for (const event of events) {
-      if (event.kind === 'push') this.#spawn(this.#push(event));
-      else this.#machine(event);
+      if (event.kind === 'push') this.spawn(this.#push(event));
+      else this.#machines.take(event);
     }
   }
 
-  #machine(event: MachineEvent): void {
-    if (event.kind === 'machine-gone' || event.kind === 'machine-stopping') {
-      this.#power.set(event.id, -1);
-      for (const work of this.works) {
-        if (work.instanceId === event.id) work.endMs ??= this.clock.nowMs();
-      }
-      if (event.kind === 'machine-stopping') {
-        this.call({ method: 'local.machine.poweredOff', params: { id: event.id } });
-      }
-      return;
-    }
-    this.#power.set(event.id, event.boot);
-    if (event.metadata['startup-script'] === undefined) return;
-    const alive = () => this.#power.get(event.id) === event.boot;
-    const cloud = this.#cloud(event.principal);
-    const plan = this.#options.guest?.(event) ?? GOOD_GUEST;
-    const world = {
-      clock: this.clock,
-      store: cloud.store(SETTINGS.plan.bucket),
-      transport: cloud.transport,
-      alive,
-      onWork: (work: { runId: string; attempt: number; instanceId: string }) => {
-        this.works.push({ ...work, endMs: null });
-      },
-      onWorkEnd: (instanceId: string) => {
-        for (const work of this.works) {
-          if (work.instanceId === instanceId) work.endMs ??= this.clock.nowMs();
-        }
-      },
-    };
-    this.#spawn(runGuest(event, plan, world));
+  /**
+   * Until nothing moves without time. Every call of the world is answered at once, so that a chain of
+   * calls is a chain of microtasks, and one immediate comes after all of them.
+   */
+  async #settle(): Promise<void> {
+    await new Promise((done) => setImmediate(done));
+    if (this.#failures.length > 0) throw this.#failures[0];
   }
 
   async #push(event: PushEvent): Promise<void> {
     const name = event.url.split('/')[3] as FunctionName | 'collector';
     if (name === 'collector') return this.#collect(event);
+    const interference = this.options.interference;
+    const way = (await interference?.push?.(name, event)) ?? 'deliver';
+    const status = way === 'lose' ? 204 : await this.#deliver(name, event);
+    this.pushes.push({ function: name, status });
+    const answered = way === 'unanswered' ? 0 : status;
+    this.call({
+      method: 'local.push.result',
+      params: { deliveryId: event.deliveryId, status: String(answered) },
+    });
+    interference?.pushed?.(name, event, status);
+  }
+
+  async #deliver(name: FunctionName, event: PushEvent): Promise<number> {
     const delivery = this.#delivery(name);
     const handled = this.#handle(name, event, delivery.deps).catch((error: unknown) => {
       this.logs.push({ event: 'threw', message: String(error) });
+      if (!(error instanceof CloudError)) this.options.interference?.thrown?.(name, error);
       return 500;
     });
-    const status = await Promise.race([handled, delivery.killed.then(() => 0)]);
-    this.pushes.push({ function: name, status });
-    this.call({
-      method: 'local.push.result',
-      params: { deliveryId: event.deliveryId, status: String(status) },
-    });
+    return await Promise.race([handled, delivery.killed.then(() => 0)]);
   }
 
   #collect(event: PushEvent): void {
@@ -299,76 +311,7 @@ export class Kernel {
     return outcome.kind === 'done' ? 204 : 503;
   }
 
-  #cloud(principal: string | null) {
-    return inProcessCloud({
-      world: this.world,
-      nowMs: () => this.clock.nowMs(),
-      principal,
-      onEvents: (events: readonly WorldEvent[]) => this.#take(events),
-    });
-  }
-
-  /** The dependencies of one delivery, each call of it counted and, at the planned one, its last. */
-  #delivery(name: FunctionName): { deps: SubmitDeps; killed: Promise<void> } {
-    const never = new Promise<never>(() => {});
-    let dead = false;
-    let die = () => {};
-    const killed = new Promise<void>((resolve) => {
-      die = resolve;
-    });
-    const around = async <Reply>(
-      call: { method: string; name: string },
-      perform: () => Promise<Reply>,
-    ) => {
-      if (dead) return await never;
-      const kill = this.#options.kill;
-      const index = this.calls.filter((one) => one.function === name).length;
-      const counted = { function: name, ...call };
-      this.calls.push(counted);
-      this.#options.before?.(counted, this);
-      const hit = kill?.function === name && kill.at === index && !this.#killed;
-      if (!hit) {
-        const reply = await perform();
-        return dead ? await never : reply;
-      }
-      this.#killed = true;
-      if (kill.when === 'after') await perform();
-      dead = true;
-      die();
-      return await never;
-    };
-    const { project } = SETTINGS.plan;
-    const clock = this.clock;
-    const cloud = inProcessCloud({
-      world: this.world,
-      nowMs: () => clock.nowMs(),
-      principal: `${name}@${project}.iam.gserviceaccount.com`,
-      onEvents: (events: readonly WorldEvent[]) => this.#take(events),
-      around,
-    });
-    const timing = { clock, entropy: cloud.entropy };
-    const openBucket = (bucket: string) => repeatingStore(cloud.store(bucket), timing);
-    const compute = createCompute({
-      project,
-      endpoint: null,
-      transport: (http) => {
-        if (http.method === 'POST') this.inserts.push(http);
-        return cloud.transport(http);
-      },
-      clock,
-      entropy: cloud.entropy,
-    });
-    const deps: SubmitDeps = {
-      settings: SETTINGS,
-      store: openBucket(SETTINGS.plan.bucket),
-      openBucket,
-      compute,
-      publisher: repeatingPublisher(cloud.publisher, timing),
-      clock,
-      entropy: cloud.entropy,
-      log: (_severity, event, message) => this.logs.push({ event, message }),
-      scripts: SCRIPTS,
-    };
-    return { deps, killed };
+  #delivery(name: FunctionName): Delivery {
+    return openDelivery(this, name);
   }
 }

@@ -1,0 +1,84 @@
+// The marker as a guest writes it: over the generation that was read, never over a terminal one.
+import { CloudError } from '#shared/cloud/errors.ts';
+import { hashNonce } from '#shared/lifecycle/marker.ts';
+import type { GuestCalls } from '#test/simulation/guest-calls.ts';
+
+interface Reporter {
+  readonly runId: string;
+  readonly attempt: number;
+  readonly object: string;
+  readonly nonce: string;
+  readonly bootEpoch: () => number;
+}
+
+export class GuestReport {
+  readonly #machine: { readonly id: string; readonly name: string; readonly zone: string };
+  readonly #calls: GuestCalls;
+  readonly #reporter: Reporter;
+  #bootEpoch: number | null = null;
+
+  constructor(
+    machine: { readonly id: string; readonly name: string; readonly zone: string },
+    calls: GuestCalls,
+    reporter: Reporter,
+  ) {
+    this.#machine = machine;
+    this.#calls = calls;
+    this.#reporter = reporter;
+  }
+
+  /** `ended`: another terminal marker stands there already; `given-up` after so many tries. */
+  async write(
+    status: string,
+    change: object,
+    tries = Number.POSITIVE_INFINITY,
+  ): Promise<'written' | 'ended' | 'given-up'> {
+    this.#bootEpoch ??= this.#reporter.bootEpoch();
+    const text = JSON.stringify(this.#marker(status, change));
+    try {
+      return await this.#calls.persist(() => this.#tryWrite(text), tries);
+    } catch (error) {
+      if (error instanceof CloudError) return 'given-up';
+      throw error;
+    }
+  }
+
+  async #tryWrite(text: string): Promise<'written' | 'ended'> {
+    const { object } = this.#reporter;
+    const { store } = this.#calls;
+    for (;;) {
+      const read = await store.read(object);
+      const live = read.kind === 'found' ? new TextDecoder().decode(read.bytes) : null;
+      if (live === text) return 'written';
+      const status = live === null ? null : JSON.parse(live).status;
+      if (status === 'SUCCEEDED' || status === 'FAILED') return 'ended';
+      const ifGeneration = read.kind === 'found' ? read.generation : '0';
+      const reply = await store.write(object, text, { ifGeneration });
+      if (reply.kind === 'written') return 'written';
+      await this.#calls.pause(1000);
+    }
+  }
+
+  #marker(status: string, change: object): object {
+    const { runId, attempt, nonce } = this.#reporter;
+    const running = status === 'RUNNING';
+    return {
+      status,
+      exit_code: null,
+      instance: this.#machine.name,
+      zone: this.#machine.zone,
+      detail: '',
+      boot_epoch: this.#bootEpoch,
+      exec_start_epoch: this.#bootEpoch,
+      end_epoch: running ? null : this.#reporter.bootEpoch(),
+      schema: 1,
+      run_id: runId,
+      attempt,
+      step: null,
+      cause: null,
+      boot_id: `boot-${this.#machine.id}`,
+      nonce: running ? hashNonce(nonce) : nonce,
+      ...change,
+    };
+  }
+}
