@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { hashNonce } from '#shared/lifecycle/marker.ts';
 import { markerObject } from '#shared/plan/objects.ts';
+import { deleteMachine } from '#shared/runs/act.ts';
 import { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
 
@@ -92,6 +93,34 @@ describe('markers that do not count', () => {
     expect(kernel.pushes.at(-1)).toEqual({ function: 'finalize', status: 204 });
   });
 
+  test('A83: a marker is named by its whole path: a bare instance name, or another prefix, is not read', async () => {
+    const names = [instance, `${instance}.json`, `runs/other/${instance}.json`];
+    const before = kernel.calls.length;
+    for (const name of names) notify(kernel.put(name, JSON.stringify(marker())), name);
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.calls.slice(before)).toEqual([]);
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
+    const ignored = kernel.logs.filter((line) => line.event === 'status-ignored');
+    expect(ignored.map((line) => line.message)).toEqual(
+      names.map((name) => expect.stringContaining(`${name} is no marker`)),
+    );
+  });
+
+  test('P97: log entries, whole or split by a newline, are acknowledged and counted; the run goes on', async () => {
+    const before = kernel.pushes.length;
+    const entries = [
+      { textPayload: '{"mayfly_event":{"seq":4,"msg":"abc', labels: { run_id: 'r1' } },
+      { textPayload: 'def"}}' },
+      { insertId: 'no-labels' },
+    ];
+    for (const entry of entries) kernel.publish('run-status', JSON.stringify(entry));
+    kernel.publish('run-status', '{"textPayload":"cut');
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.pushes.slice(before).map((push) => push.status)).toEqual(Array(4).fill(204));
+    expect(kernel.logs.filter((line) => line.event === 'status-ignored')).toHaveLength(4);
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
+  });
+
   test('a notification of another bucket, and a request on the status topic, are acknowledged', async () => {
     const before = kernel.pushes.length;
     notify('1', markerObject(instance), 'another-bucket');
@@ -159,6 +188,30 @@ describe('markers that count', () => {
     expect(kernel.events()).toHaveLength(1);
   });
 
+  test('P70: the one event that arrives is the last: PROVISIONING to SUCCEEDED, phases from the marker', async () => {
+    kernel = new Kernel({ guest: () => ({ ...NEVER, bootMs: 3_600_000 }) });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(30_000, { sweeps: false });
+    expect(kernel.record('r1')?.state).toBe('PROVISIONING');
+    nonce = kernel.record('r1')?.attempts[0]?.nonce ?? '';
+    put(JSON.stringify(marker({ boot_epoch: null })));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const result = kernel.result('r1');
+    expect(result).toMatchObject({ status: 'SUCCEEDED', exitCode: 0, attempts: [{ attempt: 1 }] });
+    // 1,796,126,411 s after the epoch, by date(1).
+    expect(result?.phases).toMatchObject({ bootedAt: null, startedAt: '2026-12-01T12:00:11.000Z' });
+    expect(result?.seconds).toMatchObject({ provision: null, pull: null, execute: 9 });
+    expect(Object.values(result?.seconds ?? {}).filter((n) => n !== null && n < 0)).toEqual([]);
+  });
+
+  test('A10: the machine is deleted twice: the second answer is that it is gone', async () => {
+    const remove = () => deleteMachine(kernel.deps('finalize'), 'r1', instance, 'us-central1-a');
+    expect(await remove()).toBe('accepted');
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.machines()).toEqual([]);
+    expect(await remove()).toBe('gone');
+  });
+
   test('P71: a delete that finds nothing is a success; the function never waits for its end', async () => {
     kernel.call({
       method: 'compute.instances.delete',
@@ -187,6 +240,32 @@ describe('markers that count', () => {
     expect(written.filter((call) => call.name.includes('runs/gce-status/'))).toEqual([]);
   });
 
+  test('P95: deliveries that die after their writes and come again start nothing more', async () => {
+    // The world that beforeEach made is left; this one kills finalize right after it wrote the result.
+    const calls = kernel.calls.filter((call) => call.function === 'finalize').length;
+    const at = await indexOfResult(calls);
+    kernel = new Kernel({
+      guest: () => NEVER,
+      kill: { function: 'finalize', at, when: 'after' },
+    });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(30_000, { sweeps: false });
+    nonce = kernel.record('r1')?.attempts[0]?.nonce ?? '';
+    const generation = put(JSON.stringify(marker()));
+    for (let count = 0; count < 3; count++) {
+      await kernel.run(20 * MINUTE_MS);
+      notify(generation);
+    }
+    await kernel.run(20 * MINUTE_MS);
+    expect(kernel.pushes).toContainEqual({ function: 'finalize', status: 0 });
+    expect(kernel.result('r1')?.attempts).toHaveLength(1);
+    expect(kernel.events()).toHaveLength(1);
+    expect(kernel.inserts).toHaveLength(1);
+    expect(kernel.objects('runs/gce-status/')).toHaveLength(1);
+    // RUNNING, the terminal marker twice (it was killed), and the three notifications of ours.
+    expect(kernel.pushes.filter((push) => push.function === 'finalize').length).toBeLessThan(9);
+  });
+
   test('finalize needs at most five writes and one delete for a whole run', async () => {
     put(JSON.stringify(marker()));
     await kernel.run(MINUTE_MS, { sweeps: false });
@@ -197,3 +276,15 @@ describe('markers that count', () => {
     expect(calls.filter((call) => call.method === 'compute.instances.delete')).toHaveLength(1);
   });
 });
+
+/** Which of finalize's calls writes the result, in the run of this test; `from` were made before. */
+async function indexOfResult(from: number): Promise<number> {
+  put(JSON.stringify(marker()));
+  await kernel.run(MINUTE_MS, { sweeps: false });
+  const calls = kernel.calls.filter((call) => call.function === 'finalize');
+  const index = calls.findIndex(
+    (call) => call.method === 'storage.objects.insert' && call.name.includes('runs/results/'),
+  );
+  expect(index).toBeGreaterThanOrEqual(from);
+  return index;
+}

@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { requestObject } from '#shared/plan/objects.ts';
-import { Kernel } from '#test/simulation/kernel.ts';
+import { DELIVERY_BUDGET_MS } from '#functions/submit/accept.ts';
+import { handleSubmit } from '#functions/submit/handler.ts';
+import { markerObject, requestObject } from '#shared/plan/objects.ts';
+import { type CountedCall, Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST } from '#test/simulation/layout.ts';
 
 const MINUTE_MS = 60_000;
@@ -76,6 +79,9 @@ describe('requests that break a rule', () => {
       fields.join(),
     ).toBe(true);
     expect(kernel.object(requestObject('bad'))).toBeNull();
+    expect(kernel.pushes.filter((push) => push.function === 'submit')).toEqual([
+      { function: 'submit', status: 204 },
+    ]);
     expect(kernel.events()).toMatchObject([
       { 'ce-type': 'dev.mayfly.run.rejected', 'ce-subject': 'bad', status: 'REJECTED' },
     ]);
@@ -194,6 +200,101 @@ describe('what submit writes, in which order', () => {
     kernel.request({ ...REQUEST, runId: 'r1' });
     await kernel.run(20_000);
     expect(kernel.machines()).toHaveLength(1);
+    expect(kernel.inserts).toHaveLength(1);
+  });
+});
+
+describe('the PROVISIONING marker', () => {
+  const isMarkerWrite = (call: CountedCall) =>
+    call.method === 'storage.objects.insert' && call.name.includes('runs/gce-status/');
+
+  test('A105: it stands before the insert, without an exit code, with the nonce’s hash', async () => {
+    let atInsert: Record<string, unknown> = {};
+    const kernel = new Kernel({
+      before: (call, world) => {
+        if (call.method !== 'compute.instances.insert') return;
+        const [name = ''] = world.objects('runs/gce-status/');
+        atInsert = JSON.parse(world.object(name) ?? '{}');
+      },
+    });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(3_000, { sweeps: false });
+    const attempt = kernel.record('r1')?.attempts[0];
+    expect(atInsert).toMatchObject({
+      status: 'PROVISIONING',
+      exit_code: null,
+      instance: attempt?.instance,
+      run_id: 'r1',
+      attempt: 1,
+      nonce: createHash('sha256')
+        .update(attempt?.nonce ?? '')
+        .digest('hex'),
+    });
+  });
+
+  test('D13: it never takes the place of what the machine wrote, and a further zone writes none', async () => {
+    const words: string[] = [];
+    const kernel = new Kernel({
+      world: { storage: { objectWriteGapMs: 0 } },
+      before: (call, world) => {
+        if (call.function !== 'submit' || !isMarkerWrite(call)) return;
+        const instance = world.record('r1')?.attempts[0]?.instance ?? '';
+        words.push(JSON.stringify({ status: 'FAILED', instance, word: words.length }));
+        world.put(markerObject(instance), words.at(-1) ?? '');
+      },
+    });
+    const zones = ['us-central1-a', 'us-central1-b'];
+    const stock = { zone: 'us-central1-a', machineType: 'e2-standard-4', available: '0' };
+    kernel.call({ method: 'local.compute.stock', params: stock });
+    kernel.request({ ...REQUEST, runId: 'r1', place: { zones } });
+    await kernel.run(13_000, { sweeps: false });
+    expect(kernel.inserts.map((call) => zones.find((zone) => call.url.includes(zone)))).toEqual(
+      zones,
+    );
+    expect(words).toHaveLength(1);
+    const [name = ''] = kernel.objects('runs/gce-status/');
+    expect(kernel.object(name)).toBe(words[0]);
+  });
+});
+
+describe('one message on two instances', () => {
+  test('P92: a second copy while the first still walks zones makes no second machine', async () => {
+    const kernel = new Kernel({ world: { compute: { refusalMs: 12_000 } } });
+    const stock = { zone: 'us-central1-a', machineType: 'e2-standard-4', available: '0' };
+    kernel.call({ method: 'local.compute.stock', params: stock });
+    const place = { zones: ['us-central1-a', 'us-central1-b'] };
+    const message = {
+      messageId: '7',
+      data: new TextEncoder().encode(JSON.stringify({ ...REQUEST, runId: 'r1', place })),
+      attributes: {},
+      publishTimeMs: null,
+      subscription: null,
+      deliveryAttempt: null,
+    };
+    const ended: string[] = [];
+    const deliver = async (name: string) => {
+      const { kind } = await handleSubmit(message, kernel.deps('submit'));
+      ended.push(`${name} ${kind}`);
+    };
+    const first = deliver('first');
+    await kernel.run(10_000, { sweeps: false });
+    expect(ended).toEqual([]);
+    const second = deliver('second');
+    await kernel.run(HOUR_MS);
+    await Promise.all([first, second]);
+    expect(ended.toSorted()).toEqual(['first done', 'second done']);
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.result('r1')).toMatchObject({ status: 'SUCCEEDED', placesCount: 1 });
+    expect(kernel.result('r1')?.attempts).toHaveLength(1);
+    expect(kernel.objects('runs/rejected/')).toEqual([]);
+  });
+
+  test('P92: the subscription waits 600 s for an answer, and a delivery begins nothing so late', () => {
+    const kernel = new Kernel();
+    const subscription = 'projects/local-project/subscriptions/mayfly-submit';
+    const reply = kernel.call({ method: 'pubsub.subscriptions.get', params: { subscription } });
+    expect(reply.body).toMatchObject({ ackDeadlineSeconds: 600 });
+    expect(DELIVERY_BUDGET_MS).toBeLessThanOrEqual(300_000);
   });
 });
 

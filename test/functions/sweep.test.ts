@@ -125,6 +125,36 @@ describe('what is not known is not gone', () => {
   });
 });
 
+describe('silence', () => {
+  test('A12: a machine that says nothing more is left to its limit, then TIMED_OUT and deleted', async () => {
+    const silent = () => ({ ...GOOD_GUEST, workMs: 10 * HOUR_MS });
+    const kernel = await working({ guest: silent }, { ttlSeconds: 3600 });
+    await kernel.run(55 * MINUTE_MS);
+    expect(kernel.record('r1')).toMatchObject({ state: 'RUNNING', end: null });
+    expect(kernel.machines()).toHaveLength(1);
+    await kernel.run(30 * MINUTE_MS);
+    expect(kernel.result('r1')).toMatchObject({ status: 'TIMED_OUT', cause: 'ttl' });
+    nothingLeft(kernel);
+  });
+
+  test('A12: a machine that never takes its claim is fenced off, then deleted: LOST', async () => {
+    const kernel = new Kernel({ guest: () => ({ ...GOOD_GUEST, bootMs: 5 * HOUR_MS }) });
+    kernel.request({ ...REQUEST, runId: 'r1', place: { zones: [ZONE] }, retry: NO_RETRY });
+    await kernel.run(9 * MINUTE_MS);
+    expect(kernel.record('r1')).toMatchObject({ state: 'PROVISIONING', end: null });
+    expect(kernel.machines()).toHaveLength(1);
+    await kernel.run(20 * MINUTE_MS);
+    expect(kernel.result('r1')).toMatchObject({ status: 'LOST' });
+    const order = kernel.calls.map((call) => `${call.method} ${call.name}`);
+    const claim = order.findIndex((line) => /objects\.insert .*claim\.json/.test(line));
+    const removal = order.findIndex((line) => line.startsWith('compute.instances.delete'));
+    expect(claim).toBeGreaterThan(-1);
+    expect(removal).toBeGreaterThan(claim);
+    expect(kernel.works).toEqual([]);
+    nothingLeft(kernel);
+  });
+});
+
 describe('what nobody else finishes', () => {
   test('A12: a report whose notification is lost: the sweep reads the marker itself', async () => {
     const kernel = new Kernel({
