@@ -2,6 +2,7 @@
 // `request.json` exists; from then on any delivery can go on where another one stopped.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submit/inputs.ts';
+import { notYetFaults } from '#functions/submit/not-yet.ts';
 import { reject } from '#functions/submit/refuse.ts';
 import { sameJson } from '#functions/submit/same-json.ts';
 import { endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
@@ -70,9 +71,11 @@ function judge(deps: SubmitDeps, value: unknown, defaultRunId: string): Judged {
   const settings = deps.settings.plan;
   const parsed = parseRequest(value, { defaultRunId, settings });
   if (parsed.kind === 'invalid') return parsed;
+  const { runId } = parsed.request;
   const planned = planRun(parsed.request, settings);
-  if (planned.kind === 'planned') return planned;
-  return { kind: 'invalid', runId: parsed.request.runId, faults: planned.faults };
+  if (planned.kind === 'invalid') return { kind: 'invalid', runId, faults: planned.faults };
+  const faults = notYetFaults(planned.plan);
+  return faults.length > 0 ? { kind: 'invalid', runId, faults } : planned;
 }
 
 async function storeRequest(
