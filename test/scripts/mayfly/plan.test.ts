@@ -29,7 +29,7 @@ const planFile = async (name: string, bytes: Uint8Array | string, ...words: stri
   return callMayfly(['plan', name, ...AT, ...words], { folder });
 };
 
-test('plan --json prints the contract’s shape, twice the same bytes', async () => {
+test('A17: plan --json prints the contract’s keys in their order, twice the same bytes', async () => {
   const [first, second] = await Promise.all([
     planFile('a.json', TEXT, '--json'),
     planFile('b.json', TEXT, '--json'),
@@ -37,7 +37,7 @@ test('plan --json prints the contract’s shape, twice the same bytes', async ()
   expect(first.code).toBe(0);
   expect(second.stdout).toBe(first.stdout);
   const preview = JSON.parse(first.stdout);
-  expect(Object.keys(preview).toSorted()).toEqual(SHAPE.toSorted());
+  expect(Object.keys(preview)).toEqual(SHAPE);
   expect(preview).toMatchObject({
     runId: REQUEST.runId,
     attempt: 1,
@@ -51,6 +51,20 @@ test('plan --json prints the contract’s shape, twice the same bytes', async ()
     (item: { key: string }) => item.key === 'startup-script',
   );
   expect(script.value).toBe(preview.startupScript);
+});
+
+test('A18: what a plan does not have is null: an execution for a machine, a price that is not known', async () => {
+  const known = await planFile('known.json', TEXT, '--json');
+  expect(JSON.parse(known.stdout)).toMatchObject({
+    execution: null,
+    instance: { machineType: expect.stringContaining('n2-standard-8') },
+    estimate: { attemptUsd: expect.any(Number), totalUsd: expect.any(Number) },
+  });
+  const unknown = { ...REQUEST, resources: { machineType: 'c9-standard-4' } };
+  const priced = await planFile('unknown.json', JSON.stringify(unknown), '--json');
+  const preview = JSON.parse(priced.stdout);
+  expect(preview.estimate).toEqual({ attemptUsd: null, totalUsd: null });
+  expect(preview.candidates[0].usdPerHour).toBeNull();
 });
 
 test('as a process of its own: data on stdout, the rest on stderr, the code', async () => {
