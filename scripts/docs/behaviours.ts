@@ -1,34 +1,44 @@
 // The page of behaviours: every test whose name begins with an id, as a table of id, claim and file.
-import { execFile } from 'node:child_process';
-import { join, relative, sep } from 'node:path';
-import { promisify } from 'node:util';
-import { z } from 'zod';
+import { readdir, readFile } from 'node:fs/promises';
+import { join, sep } from 'node:path';
 
-const run = promisify(execFile);
-const LIST_BYTES_MAX = 64 * 1024 * 1024;
-
-export interface ListedTest {
-  /** Titles of the suites around it and its own, joined by ` > `. */
+export interface NamedTest {
+  /** Its own title, as it stands in the file: of a table, with the placeholders. */
   readonly name: string;
   /** Relative to the project, with forward slashes. */
   readonly file: string;
 }
 
-const listSchema = z.array(z.object({ name: z.string(), file: z.string() }));
+/** A title is the first argument of a call, whatever the call: `test`, `it`, a table's, a suite's. */
+const TITLE = /\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
+const ID = /^[ABCDEP]\d+: /;
 
-/** All tests by name, from vitest's own listing: files are parsed, nothing runs. */
-export async function listTests(): Promise<readonly ListedTest[]> {
-  const { stdout } = await run(
-    process.execPath,
-    [join('node_modules', 'vitest', 'vitest.mjs'), 'list', '--json'],
-    { maxBuffer: LIST_BYTES_MAX },
-  );
-  return listSchema
-    .parse(JSON.parse(stdout.slice(stdout.indexOf('['))))
-    .map(({ name, file }) => ({ name, file: relative('.', file).split(sep).join('/') }));
+/**
+ * All tests with an id, read from the sources and not from a run: quick, and shared suites that several
+ * files call stand where they are written.
+ */
+export async function readNamedTests(folder = 'test'): Promise<readonly NamedTest[]> {
+  const entries = await readdir(folder, { recursive: true });
+  const files = entries.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
+  const found = files.map(async (path) => {
+    const file = path.split(sep).join('/');
+    return namesIn(await readFile(path, 'utf8')).map((name) => ({ name, file }));
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** Titles that begin with an id; what stands in a line of comment does not count. */
+export function namesIn(source: string): readonly string[] {
+  const code = source.replaceAll(/^\s*\/\/.*$/gm, '');
+  return [...code.matchAll(TITLE)]
+    .map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    .filter((title) => ID.test(title))
+    .map((title) => title.replaceAll(/\\(['"`\\])/g, '$1'));
 }
 
 interface Behaviour {
+  /** As the name of the test has it. */
+  readonly id: string;
   readonly letter: string;
   readonly number: number;
   readonly claim: string;
@@ -45,7 +55,7 @@ const LISTS: Readonly<Record<string, string>> = {
 };
 
 /** The page as text; equal tests give equal bytes, whatever their order. */
-export function behavioursPage(tests: readonly ListedTest[]): string {
+export function behavioursPage(tests: readonly NamedTest[]): string {
   const behaviours = tests
     .map(readBehaviour)
     .filter((behaviour) => behaviour !== null)
@@ -72,11 +82,11 @@ export function behavioursPage(tests: readonly ListedTest[]): string {
   ].join('\n');
 }
 
-function readBehaviour(test: ListedTest): Behaviour | null {
-  const match = /(?:^| > )([ABCDEP])(\d+): (.+)$/.exec(test.name);
+function readBehaviour(test: NamedTest): Behaviour | null {
+  const match = /^([ABCDEP])(\d+): (.+)$/s.exec(test.name);
   const [, letter, number, claim] = match ?? [];
   if (letter === undefined || number === undefined || claim === undefined) return null;
-  return { letter, number: Number(number), claim, file: test.file };
+  return { id: letter + number, letter, number: Number(number), claim, file: test.file };
 }
 
 /** By id, then claim, then file, each by code point, so that no locale changes the page. */
@@ -93,7 +103,7 @@ function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function formatRow({ letter, number, claim, file }: Behaviour): string {
+function formatRow({ id, claim, file }: Behaviour): string {
   const text = claim.replaceAll('\\', '\\\\').replaceAll('|', '\\|').replaceAll('<', '&lt;');
-  return `| ${letter}${number} | ${text} | \`${file}\` |`;
+  return `| ${id} | ${text} | \`${file}\` |`;
 }
