@@ -1,10 +1,10 @@
 // `npm run docs`: writes the pages under docs/ that are made from the sources. `npm run docs -- --check`
 // writes nothing and fails when a page is not what its sources say.
 import { readFile, writeFile } from 'node:fs/promises';
-import { behavioursPage, listTests } from '#scripts/docs/behaviours.ts';
+import { behavioursPage, readNamedTests } from '#scripts/docs/behaviours.ts';
 
 const PAGES = [
-  { path: 'docs/behaviours.md', make: async () => behavioursPage(await listTests()) },
+  { path: 'docs/behaviours.md', make: async () => behavioursPage(await readNamedTests()) },
 ] as const;
 
 const checkOnly = process.argv.includes('--check');

@@ -14,7 +14,7 @@ test('behaviours stand once each, by list and number, whatever the order of the 
     { name: 'P02: two', file },
     { name: 'A10: ten', file },
     { name: 'A9: nine', file },
-    { name: 'A9: nine', file },
+    { name: 'A9: nine: $name', file },
     { name: 'no id at all', file },
   ];
   const page = behavioursPage(tests);

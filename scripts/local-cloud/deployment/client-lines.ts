@@ -40,6 +40,7 @@ export function exampleCommands(deployment: LocalDeployment): readonly string[] 
     `gcloud pubsub topics publish ${name}-run-requests --message='${request}'`,
     `gcloud storage ls --recursive gs://${bucket}/`,
     `gcloud compute instances list`,
-    `curl -s ${baseUrl}/storage/v1/b/${bucket}/o?prefix=runs/results/`,
+    `curl -s '${baseUrl}/storage/v1/b/${bucket}/o?prefix=runs/results/'`,
+    `node -e "const { Storage } = require('@google-cloud/storage'); new Storage({ apiEndpoint: '${baseUrl}', projectId: '${project}' }).bucket('${bucket}').getFiles({ prefix: 'runs/results/' }).then(([files]) => console.log(files.map((file) => file.name)))"`,
   ];
 }
