@@ -204,6 +204,12 @@ describe('markers that count', () => {
     expect(Object.values(result?.seconds ?? {}).filter((n) => n !== null && n < 0)).toEqual([]);
   });
 
+  test('P70: a machine whose clock is behind gives phases of no length, never negative ones', async () => {
+    put(JSON.stringify(marker({ boot_epoch: 1_796_126_300, end_epoch: 1_796_126_410 })));
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    expect(kernel.result('r1')?.seconds).toMatchObject({ provision: 0, execute: 0 });
+  });
+
   test('A10: the machine is deleted twice: the second answer is that it is gone', async () => {
     const remove = () => deleteMachine(kernel.deps('finalize'), 'r1', instance, 'us-central1-a');
     expect(await remove()).toBe('accepted');

@@ -65,7 +65,7 @@ describe('requests that break a rule', () => {
   const cases: [string, object, string][] = [
     ['an unknown field', { imagee: 'a' }, 'imagee'],
     ['a NUL in an argument', { args: ['a\u0000b'] }, 'args[0]'],
-    ['A5: no image', { image: undefined }, 'image'],
+    ['no image', { image: undefined }, 'image'],
   ];
   test.each(cases)('%s: a rejection that names the field; no run', async (_name, change, field) => {
     const kernel = new Kernel();
@@ -85,6 +85,30 @@ describe('requests that break a rule', () => {
     expect(kernel.events()).toMatchObject([
       { 'ce-type': 'dev.mayfly.run.rejected', 'ce-subject': 'bad', status: 'REJECTED' },
     ]);
+  });
+
+  test('A5: without an image there is a rejection that names it, acknowledged once, and no machine', async () => {
+    const kernel = new Kernel();
+    const { image: _, ...request } = REQUEST;
+    kernel.request({ ...request, runId: 'r1' });
+    await kernel.run(HOUR_MS, { sweeps: false });
+    expect(one('runs/rejected/', kernel)).toMatchObject({
+      cause: 'invalid',
+      errors: [{ field: 'image' }],
+    });
+    expect(kernel.pushes.filter((push) => push.function === 'submit')).toEqual([
+      { function: 'submit', status: 204 },
+    ]);
+    expect(kernel.inserts).toEqual([]);
+  });
+
+  test('A5: the machine is told the request’s own image', async () => {
+    const kernel = new Kernel();
+    const image = 'europe-docker.pkg.dev/p/r/app:v1';
+    kernel.request({ ...REQUEST, runId: 'r1', image });
+    await kernel.run(10_000, { sweeps: false });
+    const [insert] = kernel.inserts;
+    expect(JSON.stringify(insert?.body)).toContain(`\\nIMAGE='${image}'\\n`);
   });
 
   test('a runtime that the deployment lacks is refused, not ignored', async () => {
