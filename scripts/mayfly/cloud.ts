@@ -20,7 +20,7 @@ export interface Cloud {
 /** Opens the deployment; no call is made before the first use. */
 export function openCloud(target: Target, environment: Terminal['environment']): Cloud {
   const { project, bucket, deployment } = target;
-  const credentials = applicationCredentials();
+  const credentials = applicationCredentials(project);
   const clientOptions = (service: 'STORAGE' | 'PUBSUB') => {
     const endpoint = findEndpoint(environment, service);
     // A token never travels in clear text, and an emulator wants none.

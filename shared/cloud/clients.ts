@@ -16,8 +16,8 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     createObjectStore({
       bucket: name,
       endpoint: endpoints.storage,
-      credentials: emulated?.storage === true ? nobody : account,
-      userProject: userProject ?? null,
+      credentials: emulated.storage ? nobody : account,
+      userProject,
     });
   return {
     transport,
@@ -27,7 +27,7 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     publisher: createPublisher({
       project,
       endpoint: endpoints.pubsub,
-      credentials: emulated?.pubsub === true ? nobody : account,
+      credentials: emulated.pubsub ? nobody : account,
     }),
     scheduler: createScheduler({ endpoint: endpoints.scheduler, credentials: account }),
   };

@@ -1,6 +1,11 @@
 // One call of Compute Engine's REST API: URL, deadline, repeats of reads, and what its errors mean.
-import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { REPEAT_POLICY, repeatWhileRetriable } from '#shared/cloud/deadline.ts';
+import {
+  REPEAT_POLICY,
+  repeatWhileRetriable,
+  type TimingOptions,
+  timingOf,
+} from '#shared/cloud/deadline.ts';
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import {
   CloudError,
   isGoogleError,
@@ -9,18 +14,13 @@ import {
 } from '#shared/cloud/errors.ts';
 import type { HttpCall, HttpReply, Transport } from '#shared/cloud/http.ts';
 
-export interface ComputeOptions {
+export interface ComputeOptions extends TimingOptions {
   readonly project: string;
   /** Base URL without a trailing slash; null: Google's own. */
   readonly endpoint: string | null;
   readonly transport: Transport;
-  /** The deadline of one try. */
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  readonly entropy?: Entropy;
 }
 
-const GOOGLE_ENDPOINT = 'https://compute.googleapis.com';
 const TIMEOUT_MS = 30_000;
 const READ_POLICY = { ...REPEAT_POLICY, attempts: 3 };
 
@@ -38,18 +38,15 @@ export interface Rest {
 }
 
 export function createRest(options: ComputeOptions): Rest {
-  const base = `${options.endpoint ?? GOOGLE_ENDPOINT}/compute/v1/projects/${options.project}`;
-  const timing = {
-    clock: options.clock ?? systemClock,
-    entropy: options.entropy ?? systemEntropy,
-  };
+  const base = `${options.endpoint ?? GOOGLE_ENDPOINTS.compute}/compute/v1/projects/${options.project}`;
+  const timing = timingOf(options, TIMEOUT_MS);
   const send: Rest['send'] = async (method, verb, { path, query, body }) => {
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
     try {
       return await options.transport({
         method: verb,
         url: `${base}/${path.map(encodeURIComponent).join('/')}${search}`,
-        timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+        timeoutMs: timing.timeoutMs,
         ...(body === undefined ? {} : { body }),
       });
     } catch (error) {

@@ -1,6 +1,7 @@
 // The settings (contract §5): one frozen typed object from environment variables. Every wrong or
 // missing variable is named at once. `process.env` is read nowhere else but at the entry points that
 // hand it in.
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { type Environment, SettingsError, SettingsReader } from '#shared/cloud/settings-reader.ts';
 import { SETTINGS, type Setting } from '#shared/cloud/settings-table.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
@@ -33,13 +34,11 @@ export interface Settings {
     readonly scheduler: string | null;
   };
   /** Where an emulator stands in: no credentials are looked up for it. */
-  readonly emulated?: { readonly storage: boolean; readonly pubsub: boolean };
+  readonly emulated: { readonly storage: boolean; readonly pubsub: boolean };
   /** The project billed for storage requests; null: the bucket's own. */
-  readonly userProject?: string | null;
+  readonly userProject: string | null;
 }
 
-const GOOGLE_STORAGE = 'https://storage.googleapis.com';
-const GOOGLE_COMPUTE = 'https://compute.googleapis.com';
 /** Metadata keys that planning writes itself (contract §2). */
 const OWN_METADATA_KEYS = new Set([
   'startup-script',
@@ -70,8 +69,8 @@ export function readSettings(environment: Environment): Settings {
     plan: {
       ...plan,
       endpoints: {
-        storage: endpoints.storage ?? GOOGLE_STORAGE,
-        compute: endpoints.compute ?? GOOGLE_COMPUTE,
+        storage: endpoints.storage ?? GOOGLE_ENDPOINTS.storage,
+        compute: endpoints.compute ?? GOOGLE_ENDPOINTS.compute,
       },
     },
     push,

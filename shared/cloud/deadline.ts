@@ -1,6 +1,6 @@
 // Gives a call its own deadline, and a read its bounded repeats. Nothing here knows a service.
 import { AssertionError } from 'node:assert/strict';
-import type { Clock, Entropy } from '#shared/cloud/clock.ts';
+import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import { CloudError, translateFailure } from '#shared/cloud/errors.ts';
 
 /**
@@ -35,6 +35,29 @@ export async function withDeadline<Result>(
   }
 }
 
+/** What a client's calls take their time from; tests give their own. */
+export interface TimingOptions {
+  /** The deadline of one try. */
+  readonly timeoutMs?: number;
+  readonly clock?: Clock;
+  readonly entropy?: Entropy;
+}
+
+export interface Timing {
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly entropy: Entropy;
+}
+
+/** The machine's own clock and randomness where nothing else is given. */
+export function timingOf(options: TimingOptions, timeoutMs: number): Timing {
+  return {
+    timeoutMs: options.timeoutMs ?? timeoutMs,
+    clock: options.clock ?? systemClock,
+    entropy: options.entropy ?? systemEntropy,
+  };
+}
+
 /** How often a call is made in all, and how long the waits between are. */
 export interface RepeatPolicy {
   readonly attempts: number;
@@ -56,7 +79,7 @@ export const REPEAT_POLICY: RepeatPolicy = {
  * jitter of half their length.
  */
 export async function repeatWhileRetriable<Result>(
-  timing: { readonly clock: Clock; readonly entropy: Entropy },
+  timing: Pick<Timing, 'clock' | 'entropy'>,
   policy: RepeatPolicy,
   call: () => Promise<Result>,
 ): Promise<Result> {

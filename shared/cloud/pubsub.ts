@@ -1,10 +1,16 @@
 // Publishing to Pub/Sub topics, through @google-cloud/pubsub over REST, loaded at the first message.
 // A message is sent at once, alone, within its own deadline; a lost reply may publish it twice.
-import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { REPEAT_POLICY, repeatWhileRetriable, withDeadline } from '#shared/cloud/deadline.ts';
+import {
+  REPEAT_POLICY,
+  repeatWhileRetriable,
+  type TimingOptions,
+  timingOf,
+  withDeadline,
+} from '#shared/cloud/deadline.ts';
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { translateRpcError, unreadableReply } from '#shared/cloud/errors.ts';
 import { rpcCallOptions, rpcClientOptions, withScheme } from '#shared/cloud/rpc-client.ts';
-import { applicationCredentials, type Credentials, ensureToken } from '#shared/cloud/token.ts';
+import { type Credentials, ensureToken } from '#shared/cloud/token.ts';
 
 export interface Publisher {
   /** Publishes one message and gives its id; throws a CloudError when it was not accepted. */
@@ -15,31 +21,23 @@ export interface Publisher {
   ): Promise<string>;
 }
 
-export interface PublisherOptions {
+export interface PublisherOptions extends TimingOptions {
   readonly project: string;
   /** Base URL, or an emulator's `host:port`; null: Google's own. */
   readonly endpoint: string | null;
-  /** Default: Application Default Credentials; `noCredentials()` against an emulator. */
-  readonly credentials?: Credentials;
-  /** The deadline of one try. */
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  readonly entropy?: Entropy;
+  /** `noCredentials()` against an emulator. */
+  readonly credentials: Credentials;
 }
 
-const GOOGLE_ENDPOINT = 'https://pubsub.googleapis.com';
 const TIMEOUT_MS = 10_000;
 const METHOD = 'pubsub.projects.topics.publish';
 
 /** A topic is given by its short name or as `projects/P/topics/T`. */
 export function createPublisher(options: PublisherOptions): Publisher {
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const endpoint = withScheme(options.endpoint ?? GOOGLE_ENDPOINT);
-  const credentials = options.credentials ?? applicationCredentials();
-  const timing = {
-    clock: options.clock ?? systemClock,
-    entropy: options.entropy ?? systemEntropy,
-  };
+  const endpoint = withScheme(options.endpoint ?? GOOGLE_ENDPOINTS.pubsub);
+  const { credentials } = options;
+  const timing = timingOf(options, TIMEOUT_MS);
+  const { timeoutMs } = timing;
   let kept: ReturnType<typeof openClient> | null = null;
   const publishOnce = async (request: PublishRequest): Promise<string> => {
     kept ??= openClient(endpoint, credentials);

@@ -1,10 +1,16 @@
 // Cloud Scheduler jobs: run, pause, resume, look. Through @google-cloud/scheduler over REST, loaded
 // at the first call. Used by people's commands, so nothing is repeated except looking.
-import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { REPEAT_POLICY, repeatWhileRetriable, withDeadline } from '#shared/cloud/deadline.ts';
+import {
+  REPEAT_POLICY,
+  repeatWhileRetriable,
+  type TimingOptions,
+  timingOf,
+  withDeadline,
+} from '#shared/cloud/deadline.ts';
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { translateRpcError, unreadableReply } from '#shared/cloud/errors.ts';
 import { rpcCallOptions, rpcClientOptions } from '#shared/cloud/rpc-client.ts';
-import { applicationCredentials, type Credentials, ensureToken } from '#shared/cloud/token.ts';
+import { type Credentials, ensureToken } from '#shared/cloud/token.ts';
 
 export interface SchedulerJob {
   /** `projects/P/locations/L/jobs/J`. */
@@ -24,26 +30,19 @@ export interface Scheduler {
   get(job: string): Promise<SchedulerJob>;
 }
 
-export interface SchedulerOptions {
+export interface SchedulerOptions extends TimingOptions {
   /** Base URL; null: Google's own. */
   readonly endpoint: string | null;
-  readonly credentials?: Credentials;
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  readonly entropy?: Entropy;
+  readonly credentials: Credentials;
 }
 
-const GOOGLE_ENDPOINT = 'https://cloudscheduler.googleapis.com';
 const TIMEOUT_MS = 20_000;
 
 export function createScheduler(options: SchedulerOptions): Scheduler {
-  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
-  const endpoint = options.endpoint ?? GOOGLE_ENDPOINT;
-  const credentials = options.credentials ?? applicationCredentials();
-  const timing = {
-    clock: options.clock ?? systemClock,
-    entropy: options.entropy ?? systemEntropy,
-  };
+  const endpoint = options.endpoint ?? GOOGLE_ENDPOINTS.scheduler;
+  const { credentials } = options;
+  const timing = timingOf(options, TIMEOUT_MS);
+  const { timeoutMs } = timing;
   let kept: ReturnType<typeof openClient> | null = null;
   const call = async (verb: 'runJob' | 'pauseJob' | 'resumeJob' | 'getJob', name: string) => {
     kept ??= openClient(endpoint, credentials);

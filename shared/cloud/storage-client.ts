@@ -3,8 +3,14 @@
 // bounded. A write that was repeated may answer `conflict` although its first try had landed.
 import assert from 'node:assert/strict';
 import type { Bucket, File } from '@google-cloud/storage';
-import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { REPEAT_POLICY, repeatWhileRetriable, withDeadline } from '#shared/cloud/deadline.ts';
+import {
+  REPEAT_POLICY,
+  repeatWhileRetriable,
+  type TimingOptions,
+  timingOf,
+  withDeadline,
+} from '#shared/cloud/deadline.ts';
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { CloudError, unreadableReply } from '#shared/cloud/errors.ts';
 import type {
   DeleteReply,
@@ -20,23 +26,18 @@ import {
   translateStorageError,
 } from '#shared/cloud/storage-replies.ts';
 import { trackCall } from '#shared/cloud/storage-requests.ts';
-import { applicationCredentials, type Credentials, ensureToken } from '#shared/cloud/token.ts';
+import { type Credentials, ensureToken } from '#shared/cloud/token.ts';
 
-export interface ObjectStoreOptions {
+export interface ObjectStoreOptions extends TimingOptions {
   readonly bucket: string;
   /** Base URL without a trailing slash; null: Google's own. */
   readonly endpoint: string | null;
-  /** Default: Application Default Credentials; `noCredentials()` against an emulator. */
-  readonly credentials?: Credentials;
+  /** `noCredentials()` against an emulator. */
+  readonly credentials: Credentials;
   /** The project that is billed for the requests (a bucket with "requester pays"); null: none. */
   readonly userProject?: string | null;
-  /** The deadline of one try. */
-  readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  readonly entropy?: Entropy;
 }
 
-const GOOGLE_ENDPOINT = 'https://storage.googleapis.com';
 const TIMEOUT_MS = 10_000;
 const OBJECT_BYTES_MAX = 8 * 1024 * 1024;
 const PAGE_OBJECTS_MAX = 1_000;
@@ -72,19 +73,16 @@ type Caller = <Result>(
 ) => Promise<Result>;
 
 function createCaller(options: ObjectStoreOptions): Caller {
-  const credentials = options.credentials ?? applicationCredentials();
-  const endpoint = options.endpoint ?? GOOGLE_ENDPOINT;
-  const timing = {
-    clock: options.clock ?? systemClock,
-    entropy: options.entropy ?? systemEntropy,
-  };
+  const { credentials } = options;
+  const endpoint = options.endpoint ?? GOOGLE_ENDPOINTS.storage;
+  const timing = timingOf(options, TIMEOUT_MS);
   const billed = options.userProject ? { userProject: options.userProject } : {};
   let kept: ReturnType<typeof openLibrary> | null = null;
   return (method, query, run) =>
     repeatWhileRetriable(timing, REPEAT_POLICY, async () => {
       kept ??= openLibrary(endpoint, credentials);
       const { storage, client } = await kept;
-      return withDeadline(method, options.timeoutMs ?? TIMEOUT_MS, async (signal) => {
+      return withDeadline(method, timing.timeoutMs, async (signal) => {
         // First: the library would report a token endpoint's 404 as the object's.
         await ensureToken(credentials, endpoint);
         using tracked = trackCall(signal, { ...billed, ...query });

@@ -105,7 +105,9 @@ test('P59: the pinned generation answers 404: absent, although a later one lives
 });
 
 test('A82: an empty bucket or object name is a programming error, and nothing is sent', async () => {
-  expect(() => createObjectStore({ bucket: '', endpoint: null })).toThrow('bucket without a name');
+  const credentials = noCredentials('p1');
+  const openNameless = () => createObjectStore({ bucket: '', endpoint: null, credentials });
+  expect(openNameless).toThrow('bucket without a name');
   await using opened = await open(() => media(TEXT));
   await expect(opened.store.read('')).rejects.toThrow('object without a name');
   await expect(opened.store.write('', TEXT, { ifGeneration: '0' })).rejects.toThrow(

@@ -1,0 +1,8 @@
+// Base URLs of Google's services, without a trailing slash.
+
+export const GOOGLE_ENDPOINTS = {
+  storage: 'https://storage.googleapis.com',
+  compute: 'https://compute.googleapis.com',
+  pubsub: 'https://pubsub.googleapis.com',
+  scheduler: 'https://cloudscheduler.googleapis.com',
+} as const;
