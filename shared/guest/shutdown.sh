@@ -28,6 +28,7 @@ BACKOFF_MAX_MS='30000'
 SHUTDOWN_WAIT_SECONDS='15'
 # --- end of blanks ---
 
+(umask 077 && mkdir -p "$WORK_DIR") 2>/dev/null
 exec </dev/null >>"$WORK_DIR/shutdown.log" 2>&1 || exec </dev/null >/dev/null 2>&1
 
 STEP=boot EXIT_CODE=null BOOT_EPOCH=null PULL_END_EPOCH=null EXEC_START_EPOCH=null IMAGE_DIGEST=''
@@ -40,7 +41,8 @@ source pieces/delete.sh
 # Asks the startup script of this boot to end, and gives it time to report.
 end_startup_script() {
   local process boot left=$((SHUTDOWN_WAIT_SECONDS * 10))
-  read -r process boot <"$WORK_DIR/process" || return 0
+  [[ -e $WORK_DIR/process ]] || return 0
+  read -r process boot <"$WORK_DIR/process"
   [[ $boot == "$BOOT_ID" ]] || return 0
   kill -TERM "$process" || return 0
   while ((left-- > 0)) && kill -0 "$process" 2>/dev/null; do pause_ms 100; done
@@ -51,7 +53,7 @@ main() {
   BOOT_ID=$(cat "$BOOT_ID_FILE")
   end_startup_script
   # Without the claim in this boot there is nothing to say, and the next boot may work.
-  read -r holder <"$WORK_DIR/claimed"
+  [[ ! -e $WORK_DIR/claimed ]] || read -r holder <"$WORK_DIR/claimed"
   [[ $holder == "$BOOT_ID" ]] || return 0
   read -r STEP BOOT_EPOCH PULL_END_EPOCH EXEC_START_EPOCH <"$WORK_DIR/progress"
   metadata instance/preempted && [[ $REPLY == TRUE ]] && cause=preempted

@@ -67,6 +67,7 @@ export function buildShutdownScript(input: IntentInput, facts: MachineFacts): st
 function sharedBlanks(input: IntentInput, facts: MachineFacts, guest: GuestSettings): BlankValues {
   const { attempt, candidate, nonce, plan, settings } = input;
   const { runId, ttlSeconds } = plan.request;
+  if (settings.bucket === '') throw new Error('a machine needs a bucket to report to');
   return {
     RUN_ID: runId,
     ATTEMPT: String(attempt),

@@ -47,7 +47,7 @@ test('a machine that gets no answer about its claim does not work', async () => 
   await using machine = await GuestMachine.create({ request: { ttlSeconds: 2 } });
   machine.google.plant({ at: 'claim.json', kind: 503, times: 100_000 });
   await machine.run();
-  expect(machine.google.requestsAt('claim.json').length).toBeGreaterThan(3);
+  expect(machine.google.requestsAt('claim.json').length).toBeGreaterThan(1);
   expect(machine.dockerCalls()).toEqual([]);
   expect(machine.markers()).toEqual([]);
 });

@@ -1,10 +1,10 @@
 // The detail of a report: the true last words of the container or of the step, as valid JSON.
-import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
+import { runBash } from '#test/guest/run-bash.ts';
 
 const HOSTILE = '\\x1b\\x5b\\x33\\x31\\x6d\\xff\\xfe\\xc3\\x22\\x5c\\x09\\x00';
 const HOSTILE_TEXT = new TextDecoder().decode(
@@ -16,10 +16,7 @@ const PIECES = join(import.meta.dirname, '../../shared/guest/pieces');
 /** Runs bash with the pieces that make details. */
 function runPieces(script: string): string {
   const pieces = ['text.sh', 'end.sh'].map((name) => readFileSync(join(PIECES, name), 'utf8'));
-  const input = `export LC_ALL=C\n${pieces.join('\n')}\n${script}`;
-  const { stdout, stderr } = spawnSync('bash', ['-s'], { input, encoding: 'utf8' });
-  if (stderr !== '') throw new Error(stderr);
-  return stdout.trimEnd();
+  return runBash(`export LC_ALL=C\n${pieces.join('\n')}\n${script}`).trimEnd();
 }
 
 /** What the script makes of each input; `od` is played, so that many inputs go through one bash. */

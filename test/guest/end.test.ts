@@ -189,7 +189,7 @@ test('the machine waits for the delete by the control plane before it deletes it
 
 test('a container past its time limit gets TERM, then KILL, and the run is a timeout', async () => {
   await using machine = await GuestMachine.create({
-    request: { timeoutSeconds: 1 },
+    request: { timeoutSeconds: 2 },
     container: `trap 'echo got TERM' TERM; : >"$STUB/running"; while :; do sleep 0.05; done`,
     guest: { stopGraceSeconds: 1 },
   });
@@ -205,7 +205,7 @@ test('a container past its time limit gets TERM, then KILL, and the run is a tim
 
 test('a container that ends with 0 at its time limit is still a timeout', async () => {
   await using machine = await GuestMachine.create({
-    request: { timeoutSeconds: 1 },
+    request: { timeoutSeconds: 2 },
     container: `trap 'exit 0' TERM; ${RUNNING} & wait`,
   });
   await machine.run();
@@ -223,7 +223,8 @@ test("the machine's own end, counted from its boot, is a ttl whatever step it me
     guest: { uptimeFile: 'uptime', endMarginSeconds: 120 },
   });
   machine.plan('pull.sh', ': >"$STUB/pulling"; exec sleep 60');
-  const started = machine.start('startup', `echo '579.00 1' >uptime\n${machine.script()}`);
+  machine.setUptime('579.00 1');
+  const started = machine.start();
   await machine.until(() => existsSync(`${machine.stub}/pulling`));
   expect(machine.markers()).toHaveLength(1);
   machine.setUptime('580.00 1');

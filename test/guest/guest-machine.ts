@@ -160,8 +160,11 @@ export class GuestMachine implements AsyncDisposable {
     }
   }
 
+  /** The container has said that it runs (a file `running`), and the script waits for its end. */
   untilContainerRuns(): Promise<void> {
-    return this.until(() => existsSync(join(this.stub, 'running')));
+    return this.until(
+      () => existsSync(join(this.stub, 'running')) && this.dockerCalls('wait').length > 0,
+    );
   }
 
   /** Every marker that was written, oldest first, without the control plane's. */

@@ -80,7 +80,8 @@ test('A43: boot and start of the execution are the clock at boot and at the star
   await using machine = await GuestMachine.create({ guest: { uptimeFile: 'uptime' } });
   // The machine had been up for 100 s when the clock stood at 2,000,000.
   machine.installText('date', '[[ $1 == +%s ]] && echo 2000000 || /bin/date "$@"');
-  await machine.run('startup', `echo '100.25 7.5' >uptime\n${machine.script()}`);
+  machine.setUptime('100.25 7.5');
+  await machine.run();
   expect(machine.lastMarker()).toMatchObject({
     boot_epoch: 1_999_900,
     exec_start_epoch: 2_000_000,

@@ -237,18 +237,10 @@ test('D8: a docker command that hangs is cut off', async () => {
   expect(machine.lastMarker()).toMatchObject({ step: 'pull', cause: 'step-failed' });
 });
 
-for (const image of [
-  'ghcr.io/acme/app:1',
-  'library/busybox',
-  'busybox',
-  'docker.io/a/b',
-  'pkg.dev/p/r/a',
-  'x.gcr.io.evil.example/a/b',
-]) {
-  test(`D14: the token is not sent to the registry of ${image}`, async () => {
-    await using machine = await GuestMachine.create({ request: { image } });
-    await machine.run();
-    expect(machine.lastMarker().status).toBe('SUCCEEDED');
-    expect(machine.dockerCalls('login')).toEqual([]);
-  });
-}
+test('D14: with a registry that planning does not allow there is no log-in at all', async () => {
+  await using machine = await GuestMachine.create({ request: { image: 'ghcr.io/acme/app:1' } });
+  await machine.run();
+  expect(machine.lastMarker().status).toBe('SUCCEEDED');
+  expect(machine.dockerCalls('login')).toEqual([]);
+  expect(machine.dockerCalls('logout')).toEqual([]);
+});

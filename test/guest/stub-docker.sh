@@ -25,7 +25,7 @@ case $command in
   image) echo "host/repo@sha256:$(printf 'ab%.0s' {1..32}) " ;;
   run)
     (
-      exec </dev/null >"$STUB/log" 2>&1
+      exec </dev/null >"$STUB/stdout" 2>"$STUB/stderr"
       bash "$STUB/container.sh" &
       echo "$!" >"$STUB/container-pid"
       wait "$!"
@@ -49,6 +49,9 @@ case $command in
     done
     kill -KILL "$(<"$STUB/container-pid")"
     ;;
-  logs) cat "$STUB/log" ;;
+  logs)
+    cat "$STUB/stdout"
+    cat "$STUB/stderr" >&2
+    ;;
   inspect) cat "$STUB/oom-killed" 2>/dev/null || echo false ;;
 esac

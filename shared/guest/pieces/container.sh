@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The one container: credentials, image, start, and waiting for its own end.
 
+PACKAGE_DIR=/mayfly/package
 SCRATCH_DIR=/mayfly/scratch
 PIDS_MAX=32768
 
@@ -80,27 +81,30 @@ make_environment() {
   ENVIRONMENT=(
     --env "MAYFLY_RUN_ID=$RUN_ID" --env "MAYFLY_ATTEMPT=$ATTEMPT" --env MAYFLY_RUNTIME=gce
     --env MAYFLY_TASK_INDEX=0 --env MAYFLY_TASK_COUNT=1
-    --env "MAYFLY_DEADLINE=$(rfc3339 "$((BOOT_EPOCH + TTL_SECONDS))")"
+    --env "MAYFLY_DEADLINE=$DEADLINE"
     --env "MAYFLY_PACKAGE_DIR=$PACKAGE_DIR" --env "MAYFLY_SCRATCH_DIR=$SCRATCH_DIR"
   )
-  for name in MKL NUMEXPR OMP OPENBLAS VECLIB_MAXIMUM; do
-    ENVIRONMENT+=(--env "${name}_NUM_THREADS=$threads")
+  for name in MKL_NUM NUMEXPR_NUM OMP_NUM OPENBLAS_NUM VECLIB_MAXIMUM; do
+    ENVIRONMENT+=(--env "${name}_THREADS=$threads")
   done
   for pair in ${CONTAINER_ENV[@]+"${CONTAINER_ENV[@]}"}; do ENVIRONMENT+=(--env "$pair"); done
 }
 
-# Its output goes to docker's own bounded log, never to ours and never to the runner's pipe.
-# (What closes the metadata server to the container belongs here, before the start.)
 start_container() {
   make_mounts
+  DEADLINE=$(rfc3339 "$((BOOT_EPOCH + TTL_SECONDS))")
   make_environment
   STARTED=1
   : >"$WORK_DIR/started"
-  bounded "$DOCKER_SECONDS" docker run --detach --name "$INSTANCE" --init \
-    --log-driver local --log-opt "max-size=$CONTAINER_LOG_SIZE" --log-opt max-file=2 \
-    --security-opt no-new-privileges --pids-limit "$PIDS_MAX" "${ENVIRONMENT[@]}" "${MOUNTS[@]}" \
-    ${DOCKER_FLAGS[@]+"${DOCKER_FLAGS[@]}"} "$IMAGE" ${CONTAINER_ARGS[@]+"${CONTAINER_ARGS[@]}"} ||
-    fail "the container did not start"
+  # What closes the metadata server to the container belongs here, before it runs.
+  run_container || fail "the container did not start"
   EXEC_START_EPOCH=$(date +%s)
 }
 
+# Its output goes to docker's own bounded log, never to ours and never to the runner's pipe.
+run_container() {
+  bounded "$DOCKER_SECONDS" docker run --detach --name "$INSTANCE" --init \
+    --log-driver local --log-opt "max-size=$CONTAINER_LOG_SIZE" --log-opt max-file=2 \
+    --security-opt no-new-privileges --pids-limit "$PIDS_MAX" "${ENVIRONMENT[@]}" "${MOUNTS[@]}" \
+    ${DOCKER_FLAGS[@]+"${DOCKER_FLAGS[@]}"} "$IMAGE" ${CONTAINER_ARGS[@]+"${CONTAINER_ARGS[@]}"}
+}

@@ -1,7 +1,6 @@
 # shellcheck shell=bash
 # Files from and to Cloud Storage: package, inputs, outputs. Eight at a time.
 
-PACKAGE_DIR=/mayfly/package
 TRANSFERS_AT_ONCE=8
 # The marker is read by functions: at most so many characters of it list outputs.
 OUTPUTS_CHARACTERS_MAX=131072
