@@ -19,7 +19,7 @@ export const INTENTS_MAX = 1_000;
 /** Pauses between two looks at an operation, and between two repeats of an insert. */
 export const POLL_MS = { first: 500, factor: 1.6, longest: 5_000 } as const;
 /** Steps of one pass over one run; more would be a loop. */
-export const STEPS_MAX = 400;
+export const STEPS_MAX = 4_000;
 export const DETAIL_CHARACTERS_MAX = 2_000;
 
 /** The pause before try `n` (from 0), with up to a fifth of jitter taken off. */
