@@ -1,0 +1,201 @@
+// Interferes with a simulated world by chance: at calls, at pushes, with clocks. Every hit is counted; no
+// more than the scenario allows; none after the world is healed.
+import type { PushEvent } from '#scripts/local-cloud/call.ts';
+import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
+import type { Clock } from '#shared/cloud/clock.ts';
+import type { Actor, FunctionName, Interference } from '#test/simulation/delivery.ts';
+import type { Kernel } from '#test/simulation/kernel.ts';
+import { CALL_ACTS, timedOut } from '#test/simulation/swarm/call-acts.ts';
+import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
+import { Draws } from '#test/simulation/swarm/draws.ts';
+import { CALL_FAULTS, type CallFault, type FaultName } from '#test/simulation/swarm/faults.ts';
+import type { Scenario } from '#test/simulation/swarm/scenario.ts';
+
+const HOUR_MS = 3_600_000;
+export const SKEW_MAX_MS = 300_000;
+const LATENCY_MS = 150;
+const TIE_WAIT_MS = 15 * 60_000;
+
+export class Chaos {
+  readonly draws: Draws;
+  readonly counts: Counts;
+  /** Zones that cannot be reached. */
+  readonly outages = new Set<string>();
+  /** Calls that were given up and will land later. */
+  inFlight = 0;
+  healed = false;
+  kernel: Kernel | null = null;
+  readonly #scenario: Scenario;
+  readonly #faults: readonly CallFault[];
+  #hits = 0;
+  readonly #ties = new Map<string, () => void>();
+
+  constructor(scenario: Scenario, counts: Counts) {
+    this.#scenario = scenario;
+    this.counts = counts;
+    this.draws = new Draws(scenario.seed);
+    this.#faults = CALL_FAULTS.filter((name) => scenario.rates[name] !== undefined);
+  }
+
+  get skewMs(): number {
+    return this.#scenario.rates['clock-skew'] === undefined ? 0 : SKEW_MAX_MS;
+  }
+
+  /** Whether a fault that hits by chance hits now; counted. */
+  hits(name: FaultName): boolean {
+    const rate = this.#scenario.rates[name] ?? 0;
+    if (this.healed || !this.draws.of(name).chance(rate)) return false;
+    if (this.#hits >= this.#scenario.hitsMax) return false;
+    this.#hits += 1;
+    count(this.counts, `fault ${name}`);
+    return true;
+  }
+
+  get hitCount(): number {
+    return this.#hits;
+  }
+
+  async around<Value>(
+    actor: Actor,
+    call: AroundCall,
+    perform: () => Promise<Value>,
+  ): Promise<Value> {
+    const { clock } = this.#world();
+    const pace = this.draws.of('pace');
+    await clock.sleep(pace.below(LATENCY_MS));
+    if (actor.kind === 'guest' && !actor.alive()) throw timedOut(call.method);
+    await this.#tie(actor, call);
+    const fault = this.#faults.find((name) => CALL_ACTS[name].on(actor, call) && this.hits(name));
+    const reply =
+      fault === undefined ? this.#reach(call, perform) : this.#act(fault, actor, call, perform);
+    try {
+      return await reply;
+    } finally {
+      await clock.sleep(pace.below(LATENCY_MS));
+    }
+  }
+
+  clockOf(actor: Actor, clock: Clock): Clock {
+    if (this.skewMs === 0) return clock;
+    const random = new Draws(this.#scenario.seed).of(`skew-${actor.id}`);
+    const skewMs = Math.round((random.fraction() * 2 - 1) * this.skewMs);
+    count(this.counts, 'fault clock-skew');
+    return {
+      nowMs: () => clock.nowMs() + skewMs,
+      sleep: (milliseconds) => clock.sleep(milliseconds),
+    };
+  }
+
+  async push(name: FunctionName, event: PushEvent): Promise<'deliver' | 'lose' | 'unanswered'> {
+    if (this.hits('push-late')) {
+      await this.#world().clock.sleep(this.draws.of('push-late').below(2 * HOUR_MS));
+    }
+    if (name === 'finalize' && this.hits('notification-lost')) return 'lose';
+    if (isLook(name, event) && this.hits('look-lost')) return 'lose';
+    return this.hits('push-unanswered') ? 'unanswered' : 'deliver';
+  }
+
+  sweeps(): number {
+    if (this.hits('sweep-lost')) return 0;
+    return this.hits('sweep-twice') ? 2 : 1;
+  }
+
+  /** Plants one fault for the very next call, and takes it away again when nobody met it. */
+  planted<Value>(
+    fault: {
+      effect: 'before' | 'after';
+      kind: 'status' | 'hang' | 'garbage';
+      status?: number;
+      reason?: string;
+    },
+    perform: () => Promise<Value>,
+  ): Promise<Value> {
+    const { faults } = this.#world().world;
+    faults.plant({ match: {}, times: 1, ...fault });
+    const reply = perform();
+    faults.clear();
+    return reply;
+  }
+
+  /** The caller is told that there was no answer; what it asked for happens later all the same. */
+  landLater<Value>(call: AroundCall, perform: () => Promise<Value>, afterMs: number): never {
+    this.inFlight += 1;
+    const landing = this.#world()
+      .clock.sleep(afterMs)
+      .then(perform)
+      .catch(() => {});
+    this.#world().spawn(
+      landing.then(() => {
+        this.inFlight -= 1;
+      }),
+    );
+    throw timedOut(call.method);
+  }
+
+  #world(): Kernel {
+    if (this.kernel === null) throw new Error('no world to interfere with yet');
+    return this.kernel;
+  }
+
+  #reach<Value>(call: AroundCall, perform: () => Promise<Value>): Promise<Value> {
+    const zone = call.params.zone;
+    if (zone === undefined || !this.outages.has(zone)) return perform();
+    return this.planted({ effect: 'before', kind: 'status', status: 503 }, perform);
+  }
+
+  async #act<Value>(
+    fault: CallFault,
+    actor: Actor,
+    call: AroundCall,
+    perform: () => Promise<Value>,
+  ): Promise<Value> {
+    const random = this.draws.of(`${fault}-extent`);
+    return await CALL_ACTS[fault].act({
+      chaos: this,
+      clock: this.#world().clock,
+      random,
+      actor,
+      call,
+      perform,
+    });
+  }
+
+  /** A machine about to take its claim waits for the control plane to do so: both at one instant. */
+  async #tie(actor: Actor, call: AroundCall): Promise<void> {
+    if (call.method !== 'storage.objects.insert' || !call.name.endsWith('/claim.json')) return;
+    const waiting = this.#ties.get(call.name);
+    if (actor.kind === 'function') {
+      waiting?.();
+      this.#ties.delete(call.name);
+      if (waiting !== undefined) await this.#world().clock.sleep(this.draws.of('tie').below(2));
+      return;
+    }
+    if (waiting !== undefined || !this.hits('claim-tie')) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ties.set(call.name, resolve);
+    await Promise.race([promise, this.#world().clock.sleep(TIE_WAIT_MS)]);
+    await this.#world().clock.sleep(this.draws.of('tie').below(2));
+  }
+}
+
+function isLook(name: FunctionName, event: PushEvent): boolean {
+  const { message } = event.body as { message?: { data?: string } };
+  const text = Buffer.from(message?.data ?? '', 'base64').toString();
+  return name === 'submit' && text.startsWith('{"look"');
+}
+
+export function interferenceOf(
+  chaos: Chaos,
+  watch: Pick<Interference, 'around' | 'pushed' | 'thrown' | 'worked'>,
+): Interference {
+  return {
+    around: (actor, call, perform) =>
+      chaos.around(actor, call, () => watch.around(actor, call, perform)),
+    clockOf: (actor, clock) => chaos.clockOf(actor, clock),
+    push: (name, event) => chaos.push(name, event),
+    sweeps: () => chaos.sweeps(),
+    ...(watch.pushed === undefined ? {} : { pushed: watch.pushed }),
+    ...(watch.thrown === undefined ? {} : { thrown: watch.thrown }),
+    ...(watch.worked === undefined ? {} : { worked: watch.worked }),
+  };
+}

@@ -1,0 +1,98 @@
+// What can go wrong in a simulated world, by name. A seed draws a few of these and how often each hits.
+
+/** Hits at a call of a function or a guest, with the probability that the seed drew. */
+export const CALL_FAULTS = [
+  'crash-before',
+  'crash-after',
+  'freeze',
+  'slow-call',
+  'rate-limited',
+  'server-error-before',
+  'server-error-after',
+  'timeout-before',
+  'timeout-after',
+  'unreadable',
+  'insert-lands-late',
+  'delete-lands-late',
+  'write-lands-late',
+  'marker-lands-late',
+  'delete-refused',
+  'insert-refused',
+] as const;
+export type CallFault = (typeof CALL_FAULTS)[number];
+
+/** On a message's way to a function, or at a slot of the sweep. */
+export const PUSH_FAULTS = [
+  'notification-lost',
+  'look-lost',
+  'push-late',
+  'push-unanswered',
+  'sweep-lost',
+  'sweep-twice',
+] as const;
+
+/** How the world is for the whole of a seed. */
+export const WORLD_FAULTS = [
+  'notification-twice',
+  'notification-late',
+  'message-twice',
+  'request-id-forgotten',
+  'machines-invisible',
+  'slow-start',
+  'slow-delete',
+  'delete-not-ready',
+  'ttl-late',
+  'clock-skew',
+] as const;
+
+/** How one boot of a guest goes. */
+export const GUEST_FAULTS = [
+  'guest-fails',
+  'guest-boots-late',
+  'guest-never-claims',
+  'guest-hangs',
+  'guest-silent',
+  'guest-works-long',
+  'guest-stays',
+  'guest-loses-power',
+  'claim-tie',
+] as const;
+
+/** At an instant that the seed drew. */
+export const MISHAPS = [
+  'preempt',
+  'host-error',
+  'reset',
+  'stop',
+  'outside-delete',
+  'delete-in-vain',
+  'zone-outage',
+  'partial-list',
+  'bucket-outage',
+  'stock-out',
+  'quota',
+  'failed-but-there',
+  'cancel',
+  'cancel-early',
+  'request-again',
+  'conflict',
+  'look',
+  'sweep',
+  'stray',
+] as const;
+export type MishapKind = (typeof MISHAPS)[number];
+
+export const FAULTS = [
+  ...CALL_FAULTS,
+  ...PUSH_FAULTS,
+  ...WORLD_FAULTS,
+  ...GUEST_FAULTS,
+  ...MISHAPS,
+] as const;
+export type FaultName = (typeof FAULTS)[number];
+
+/** Faults that strike so hard that a seed has them seldom at best. */
+export const RATES: readonly number[] = [0.01, 0.03, 0.1];
+export const HIGH_RATES: readonly number[] = [0.1, 0.3, 0.7];
+export const isRare = (name: FaultName): boolean =>
+  (CALL_FAULTS as readonly string[]).includes(name);

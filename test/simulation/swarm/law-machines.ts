@@ -1,0 +1,84 @@
+// The laws of machines, checked at each call that makes or deletes one: written before it is done, ours
+// alone, and never the machine of a live attempt within its time.
+import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
+import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { activeObject } from '#shared/plan/objects.ts';
+import { SETTINGS } from '#test/simulation/layout.ts';
+import type { Break, Facts } from '#test/simulation/swarm/law-records.ts';
+import { ours } from '#test/simulation/swarm/truth.ts';
+
+/** A function is about to delete this machine. */
+export function judgeDelete(machine: MachineState, facts: Facts, broken: Break): void {
+  const { truth, skewMs } = facts;
+  const what = `${machine.name} in ${machine.zone}`;
+  if (!ours(machine.labels)) {
+    broken('2 no early death', `${what} is not ours, and is deleted`);
+    return;
+  }
+  const labelMs = Number(machine.labels.deadline) * 1000;
+  if (truth.nowMs > labelMs + SLACK_MS - skewMs) return;
+  const runId = runOf(machine);
+  const record = runId === null ? null : truth.record(runId);
+  if (record === null) {
+    const oldMs = 2 * SETTINGS.sweepPeriodSeconds * 1000 - skewMs;
+    if (truth.nowMs - machine.createdMs <= oldMs) {
+      broken('2 no early death', `${what} has no record yet, is young, and is deleted`);
+    }
+    return;
+  }
+  const attempt = record.attempts.find((one) => one.instance === machine.name);
+  if (attempt === undefined) {
+    broken('2 no early death', `${what} is nobody's, and is deleted`);
+    return;
+  }
+  if (attempt.end !== null || attempt.order !== null) return;
+  const claim = truth.claim(record.runId, attempt.number);
+  if (claim?.by === 'control') return;
+  if (claim?.by === 'machine' && claim.instanceId !== machine.id) return;
+  broken('2 no early death', `${what} is deleted, its attempt lives and nothing orders it`);
+}
+
+/** An insert of a function is about to be sent. */
+export function judgeInsert(requestId: string, name: string, facts: Facts, broken: Break): void {
+  if (facts.history.requestIds.has(requestId)) return;
+  broken('R1 write, then act', `${name} is ordered, and no record says so`);
+}
+
+/** A machine has come to be. */
+export function judgeBirth(
+  machine: MachineState,
+  requestId: string,
+  facts: Facts,
+  broken: Break,
+): void {
+  const { history, truth, skewMs } = facts;
+  const again = history.landed.has(requestId);
+  history.landed.add(requestId);
+  history.machines.set(machine.id, machine.name);
+  const runId = runOf(machine);
+  if (runId === null || again || machine.doom !== null) return;
+  const labelMs = Number(machine.labels.deadline) * 1000;
+  if (truth.nowMs >= labelMs + SLACK_MS - skewMs) return;
+  if (truth.generation(activeObject(runId)) === 0) {
+    broken('R4 active entry last', `${machine.name} comes to be, its run's entry is gone`);
+  }
+}
+
+/** An active entry has gone. */
+export function judgeForget(runId: string, facts: Facts, broken: Break): void {
+  const { truth, history, skewMs } = facts;
+  if (truth.result(runId) === null) broken('R4 active entry last', `${runId}: no result yet`);
+  for (const machine of truth.machines()) {
+    if (runOf(machine) !== runId) continue;
+    const labelMs = Number(machine.labels.deadline) * 1000;
+    // What a frozen call makes of an intent that was settled is the label's, as is what is late.
+    const repeated = [...history.machines].filter(([, name]) => name === machine.name).length > 1;
+    if (repeated || truth.nowMs >= labelMs + SLACK_MS - skewMs) continue;
+    broken('R4 active entry last', `${runId}: ${machine.name} is still there`);
+  }
+}
+
+/** Run ids here are their own labels. */
+export function runOf(machine: MachineState): string | null {
+  return machine.labels.run_id ?? null;
+}

@@ -1,0 +1,165 @@
+// The laws of a record, checked at each of its writes against what is really so: never backwards, no end
+// but by R3, orders with a true reason, no further attempt after a cancel.
+import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
+import type { History } from '#test/simulation/swarm/history.ts';
+import type { Truth } from '#test/simulation/swarm/truth.ts';
+
+export type Break = (law: string, what: string) => void;
+
+export interface Facts {
+  readonly truth: Truth;
+  readonly history: History;
+  readonly skewMs: number;
+}
+
+export function judgeRecord(
+  before: RunRecord | null,
+  after: RunRecord,
+  facts: Facts,
+  broken: Break,
+): void {
+  const { runId } = after;
+  if (before?.end) {
+    broken('4 one end', `${runId}: its record changed after its end (${before.end.status})`);
+  }
+  if (before !== null && order(after) < order(before)) {
+    broken('4 one end', `${runId}: its record went back`);
+  }
+  const grown = after.attempts.length - (before?.attempts.length ?? 0);
+  if (grown > 1) broken('6 bounded', `${runId}: ${grown} attempts at once`);
+  const last = before?.attempts.at(-1);
+  if (grown === 1 && last !== undefined) judgeRetry(after, last, facts, broken);
+  for (const attempt of after.attempts) {
+    const earlier = before?.attempts.find((one) => one.number === attempt.number);
+    if (attempt.order !== null && !earlier?.order) judgeOrder(after, attempt, facts, broken);
+    if (attempt.end !== null && !earlier?.end) judgeEnd(after, attempt, facts, broken);
+  }
+}
+
+const order = (record: RunRecord) =>
+  record.attempts.length * 1e6 + (record.attempts.at(-1)?.intentCount ?? 0);
+
+function judgeRetry(after: RunRecord, last: Attempt, { history }: Facts, broken: Break): void {
+  const what = `${after.runId}: attempt ${after.attempts.length}`;
+  if (last.end === null)
+    broken('3 one worker', `${what} begins before attempt ${last.number} ended`);
+  if (after.cancel !== null) broken('4 one end', `${what} begins after a cancel was ordered`);
+  if (last.end?.status === 'SUCCEEDED' || history.succeeded.has(last.instance)) {
+    broken('4 one end', `${what} begins although attempt ${last.number} succeeded`);
+  }
+}
+
+function judgeOrder(after: RunRecord, attempt: Attempt, facts: Facts, broken: Break): void {
+  const { history, truth, skewMs } = facts;
+  const what = `${after.runId}: attempt ${attempt.number} is ordered to stop (${attempt.order?.reason})`;
+  switch (attempt.order?.reason) {
+    case 'cancelled':
+      if (!history.cancelled.has(after.runId))
+        broken('2 no early death', `${what}, nobody cancelled`);
+      return;
+    case 'deadline':
+      if (truth.nowMs < deadlineMs(attempt) - skewMs) {
+        broken('2 no early death', `${what} ${deadlineMs(attempt) - truth.nowMs} ms early`);
+      }
+      return;
+    case 'stopped': {
+      const stopped = [...history.stopped].some(
+        (id) => history.machines.get(id) === attempt.instance,
+      );
+      if (!stopped) broken('2 no early death', `${what}, and never was`);
+      return;
+    }
+    case 'ending': {
+      const causes = history.causes.get(attempt.instance);
+      if (!causes?.has('interrupted') && !causes?.has('preempted')) {
+        broken('2 no early death', `${what}, and never said so`);
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/** R3, and the true word. */
+function judgeEnd(after: RunRecord, attempt: Attempt, facts: Facts, broken: Break): void {
+  const { truth, skewMs } = facts;
+  const what = `${after.runId}: attempt ${attempt.number} ends as ${attempt.end?.status} (${attempt.end?.cause})`;
+  const claim = truth.claim(after.runId, attempt.number);
+  const marker = truth.marker(attempt.instance);
+  if (claim === null) {
+    broken('3 one worker', `${what} while its claim is free`);
+    return;
+  }
+  const spoken = marker !== null && (marker.status === 'SUCCEEDED' || marker.status === 'FAILED');
+  if (!spoken) broken('4 one end', `${what} while its marker is open (${marker?.status})`);
+  const own = spoken && marker.sealed !== true;
+  const succeeded = own && marker.status === 'SUCCEEDED';
+  if (succeeded !== (attempt.end?.status === 'SUCCEEDED')) {
+    broken('4 one end', `${what}, its marker says ${marker?.status}`);
+  }
+  const ending = own && (marker.cause === 'interrupted' || marker.cause === 'preempted');
+  if (
+    own &&
+    !ending &&
+    !succeeded &&
+    after.cancel === null &&
+    marker.cause !== attempt.end?.cause
+  ) {
+    broken('5 nothing lost', `${what}, its marker says ${marker.cause}`);
+  }
+  if (claim.by === 'machine' && (!own || ending)) {
+    const gone = truth.machine(claim.instanceId) === null;
+    const late = truth.nowMs >= deadlineMs(attempt) + SLACK_MS - skewMs;
+    if (!gone && !late) broken('3 one worker', `${what} while the claim's holder is there`);
+  }
+  if (claim.by === 'control' && own)
+    broken('3 one worker', `${what}, a machine spoke without claim`);
+  judgeCause(after, attempt, { claim, facts, what }, broken);
+}
+
+function judgeCause(
+  after: RunRecord,
+  attempt: Attempt,
+  known: { claim: ReturnType<Truth['claim']>; facts: Facts; what: string },
+  broken: Break,
+): void {
+  const { history, truth, skewMs } = known.facts;
+  const ids = [...history.machines]
+    .filter(([, name]) => name === attempt.instance)
+    .map(([id]) => id);
+  const any = (set: ReadonlySet<string>) => ids.some((id) => set.has(id));
+  const lie = (why: string) => broken('5 nothing lost', `${known.what}, ${why}`);
+  switch (attempt.end?.cause) {
+    case 'cancelled':
+      if (!history.cancelled.has(after.runId)) lie('nobody cancelled');
+      return;
+    case 'cancelled-outside':
+      if (!any(history.deletedOutside)) lie('nobody outside deleted its machine');
+      return;
+    case 'preempted':
+      if (!any(history.preempted)) lie('its machine was not preempted');
+      return;
+    case 'ttl': {
+      const spoken = history.causes.get(attempt.instance)?.has('ttl') === true;
+      const endsMs =
+        attempt.runningMs === null
+          ? deadlineMs(attempt)
+          : attempt.runningMs + after.terms.ttlSeconds * 1000;
+      if (!spoken && truth.nowMs < endsMs - 2 * skewMs) lie('its time was not up');
+      return;
+    }
+    case 'stock-out':
+    case 'quota':
+      if (!history.refused.has(after.runId)) lie('no place refused it');
+      return;
+    default:
+      return;
+  }
+}
+
+export function deadlineMs(attempt: Attempt): number {
+  const deadlines = attempt.intents.map((intent) => intent.deadlineSeconds * 1000);
+  return deadlines.length === 0 ? Number.NEGATIVE_INFINITY : Math.max(...deadlines);
+}

@@ -1,0 +1,194 @@
+// The six laws, checked after every step of a simulated world. What breaks one ends the simulation.
+import type { PushEvent } from '#scripts/local-cloud/call.ts';
+import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
+import { isFinal } from '#shared/lifecycle/transitions.ts';
+import type { Actor, FunctionName } from '#test/simulation/delivery.ts';
+import type { Work } from '#test/simulation/guest.ts';
+import type { Kernel } from '#test/simulation/kernel.ts';
+import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
+import { History } from '#test/simulation/swarm/history.ts';
+import {
+  judgeBirth,
+  judgeDelete,
+  judgeForget,
+  judgeInsert,
+} from '#test/simulation/swarm/law-machines.ts';
+import { type Facts, judgeRecord } from '#test/simulation/swarm/law-records.ts';
+import { Truth } from '#test/simulation/swarm/truth.ts';
+
+const CALLS_MAX = 2_000;
+
+export class Violation extends Error {
+  readonly law: string;
+  constructor(law: string, what: string) {
+    super(`law ${law}: ${what}`);
+    this.law = law;
+  }
+}
+
+export class Laws {
+  readonly truth: Truth;
+  readonly history = new History();
+  /** Calls and other events so far. */
+  steps = 0;
+  violation: Violation | null = null;
+  readonly #kernel: Kernel;
+  readonly #facts: Facts;
+  readonly #counts: Counts;
+  readonly #trace: (line: string) => void;
+  readonly #calls = new Map<string, number>();
+
+  constructor(kernel: Kernel, skewMs: number, counts: Counts, trace: (line: string) => void) {
+    this.#kernel = kernel;
+    this.truth = new Truth(kernel);
+    this.#facts = { truth: this.truth, history: this.history, skewMs };
+    this.#counts = counts;
+    this.#trace = trace;
+  }
+
+  readonly break = (law: string, what: string): void => {
+    if (this.violation !== null) return;
+    this.violation = new Violation(law, what);
+    this.#trace(`BROKEN ${this.violation.message}`);
+    this.#kernel.spawn(Promise.reject(this.violation));
+  };
+
+  /** One call upon the world, watched: what it does, it does before this returns. */
+  async around<Value>(
+    actor: Actor,
+    call: AroundCall,
+    perform: () => Promise<Value>,
+  ): Promise<Value> {
+    const made = (this.#calls.get(actor.id) ?? 0) + 1;
+    this.#calls.set(actor.id, made);
+    if (made > CALLS_MAX) this.break('6 bounded', `${actor.id} made more than ${CALLS_MAX} calls`);
+    const { machines, machinesById } = this.#kernel.world.compute;
+    const { zone = '', requestId = '' } = call.params;
+    if (call.method === 'compute.instances.delete' && actor.kind === 'function') {
+      const machine = machines.get(`${zone}/${call.name}`);
+      if (machine !== undefined) judgeDelete(machine, this.#facts, this.break);
+    }
+    if (call.method === 'compute.instances.insert') {
+      judgeInsert(requestId, call.name, this.#facts, this.break);
+    }
+    const known = machinesById.size;
+    const generation = this.truth.generation(call.name);
+    const reply = perform();
+    this.steps += 1;
+    if (call.method === 'compute.instances.insert' && machinesById.size > known) {
+      const machine = machines.get(`${zone}/${call.name}`);
+      if (machine !== undefined) judgeBirth(machine, requestId, this.#facts, this.break);
+    }
+    if (this.truth.generation(call.name) !== generation) this.#changed(actor, call.name);
+    const told = await reply.then(
+      (value) => outcomeOf(value),
+      (error: unknown) => String((error as { code?: string }).code ?? error),
+    );
+    const who = `${actor.id} ${call.method} ${call.name}${zone === '' ? '' : ` ${zone}`}`;
+    this.trace(`${who} → ${told}`);
+    return await reply;
+  }
+
+  trace(line: string): void {
+    this.#trace(`${this.truth.nowMs} ${line}`);
+  }
+
+  worked(work: Work): void {
+    const all = this.#kernel.works.filter((one) => one.runId === work.runId);
+    this.trace(`${work.runId} attempt ${work.attempt} works on ${work.instanceId}`);
+    const twice = all.filter((one) => one.attempt === work.attempt).length > 1;
+    if (twice) this.break('3 one worker', `${work.runId}: attempt ${work.attempt} works twice`);
+    const others = all.filter((one) => one.endMs === null && one.attempt !== work.attempt);
+    if (others.length > 0) {
+      this.break(
+        '3 one worker',
+        `${work.runId}: attempts ${work.attempt} and ${others[0]?.attempt} work at once`,
+      );
+    }
+    const record = this.truth.record(work.runId);
+    const attempt = record?.attempts.find((one) => one.number === work.attempt);
+    if (attempt?.end)
+      this.break('3 one worker', `${work.runId}: attempt ${work.attempt} works after its end`);
+  }
+
+  pushed(name: FunctionName, event: PushEvent, status: number): void {
+    this.trace(`push ${name} ${event.deliveryId} → ${status}`);
+    if (name !== 'submit' || status !== 204) return;
+    const { message } = event.body as { message?: { data?: string } };
+    const text = Buffer.from(message?.data ?? '', 'base64').toString();
+    if (!text.startsWith('{"cancel"')) return;
+    const runId = String(JSON.parse(text).cancel);
+    const record = this.truth.record(runId);
+    if (record !== null && (isFinal(record.state) || record.cancel !== null)) return;
+    this.break('5 nothing lost', `${runId}: a cancel was acknowledged, and nothing says so`);
+  }
+
+  thrown(name: string, error: unknown): void {
+    const text = error instanceof Error ? error.stack : String(error);
+    this.break('5 nothing lost', `${name} threw: ${text}`);
+  }
+
+  #changed(actor: Actor, name: string): void {
+    const [, kind, run = '', last] = name.split('/');
+    if (kind === 'state' && last === 'record.json') this.#recordChanged(run);
+    if (kind === 'gce-status') this.#markerChanged(run.replace(/\.json$/, ''), actor);
+    if (kind === 'active' && this.truth.generation(name) === 0) {
+      judgeForget(run, this.#facts, this.break);
+    }
+    if (kind === 'results') this.#resultChanged(run.replace(/\.json$/, ''));
+  }
+
+  #recordChanged(runId: string): void {
+    const after = this.truth.record(runId);
+    if (after === null) {
+      this.break('5 nothing lost', `${runId}: its record is gone`);
+      return;
+    }
+    const before = this.history.records.get(runId) ?? null;
+    if (after.placesCount > 0) this.history.refused.add(runId);
+    judgeRecord(before, after, this.#facts, this.break);
+    this.history.records.set(runId, after);
+    for (const intent of after.attempts.at(-1)?.intents ?? []) {
+      if (intent.requestId !== '') this.history.requestIds.add(intent.requestId);
+    }
+    this.#countRecord(before, after);
+  }
+
+  #countRecord(before: ReturnType<Truth['record']>, after: NonNullable<typeof before>): void {
+    if (before?.state !== after.state) {
+      count(this.#counts, `step ${before?.state ?? 'ACCEPTED'} → ${after.state}`);
+    }
+    for (const attempt of after.attempts) {
+      const earlier = before?.attempts.find((one) => one.number === attempt.number);
+      if (attempt.end && !earlier?.end) count(this.#counts, `cause ${attempt.end.cause}`);
+    }
+  }
+
+  #markerChanged(instance: string, actor: Actor): void {
+    const marker = this.truth.marker(instance);
+    if (marker === null || marker.sealed) return;
+    if (this.history.succeeded.has(instance) && marker.status !== 'SUCCEEDED') {
+      this.break('4 one end', `${actor.id} wrote ${marker.status} over SUCCEEDED of ${instance}`);
+    }
+    if (marker.status === 'SUCCEEDED') this.history.succeeded.add(instance);
+    const causes = this.history.causes.get(instance) ?? new Set();
+    if (marker.cause !== null) causes.add(marker.cause);
+    this.history.causes.set(instance, causes);
+  }
+
+  #resultChanged(runId: string): void {
+    if (this.history.results.has(runId))
+      this.break('4 one end', `${runId}: its result was changed`);
+    this.history.results.set(runId, this.truth.nowMs);
+    const result = this.truth.result(runId);
+    const record = this.truth.record(runId);
+    if (record?.end?.status !== result?.status) {
+      this.break('4 one end', `${runId}: result ${result?.status}, record ${record?.end?.status}`);
+    }
+  }
+}
+
+function outcomeOf(value: unknown): string {
+  const { status } = value as { status?: number };
+  return String(status ?? 'done');
+}

@@ -1,0 +1,173 @@
+// Makes happen what a scenario says at its instants: to machines, zones and the bucket, and what people
+// publish.
+import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
+import type { Kernel } from '#test/simulation/kernel.ts';
+import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
+import type { Chaos } from '#test/simulation/swarm/chaos.ts';
+import { count } from '#test/simulation/swarm/coverage.ts';
+import type { MishapKind } from '#test/simulation/swarm/faults.ts';
+import type { Laws } from '#test/simulation/swarm/laws.ts';
+import {
+  type Mishap,
+  type Scenario,
+  type ScenarioRun,
+  ZONES,
+} from '#test/simulation/swarm/scenario.ts';
+import { strayBody } from '#test/simulation/swarm/strangers.ts';
+
+export interface Stage {
+  readonly kernel: Kernel;
+  readonly chaos: Chaos;
+  readonly laws: Laws;
+  readonly scenario: Scenario;
+}
+
+/** Ends of what lasts: called at its end, or when the world is healed. */
+export type Relief = () => void;
+
+/** Gives how to end it, or null when it is over at once; false when there was nothing to happen to. */
+type Happen = (stage: Stage, mishap: Mishap) => Relief | null | false;
+
+export function happen(stage: Stage, mishap: Mishap): Relief | null {
+  const relief = HAPPENINGS[mishap.kind](stage, mishap);
+  if (relief === false) return null;
+  stage.laws.trace(`mishap ${mishap.kind}`);
+  count(stage.chaos.counts, `fault ${mishap.kind}`);
+  return relief;
+}
+
+export function requestOf(run: ScenarioRun): string {
+  return JSON.stringify({ ...REQUEST, ...run.request, runId: run.runId });
+}
+
+const zoneOf = ({ which }: Mishap) => ZONES[Math.floor(which * ZONES.length)] ?? ZONES[0];
+const runOf = ({ scenario }: Stage, { which }: Mishap) =>
+  scenario.runs[Math.floor(which * scenario.runs.length)];
+
+function onMachine(
+  wanted: (machine: MachineState) => boolean,
+  act: (stage: Stage, machine: MachineState) => void,
+): Happen {
+  return (stage, { which }) => {
+    const machines = stage.laws.truth.machines().filter(wanted);
+    const machine = machines[Math.floor(which * machines.length)];
+    if (machine === undefined) return false;
+    act(stage, machine);
+    return null;
+  };
+}
+
+const running = (machine: MachineState) => machine.status === 'RUNNING';
+const owner = ({ kernel }: Stage, method: string, machine: MachineState) => {
+  const { project, zone, name, id } = machine;
+  return kernel.call({ method, params: { project, zone, instance: name, name, id } });
+};
+
+function onZone(method: string, body: object, healing: object): Happen {
+  return ({ kernel }, mishap) => {
+    const zone = zoneOf(mishap);
+    kernel.call({ method, params: { zone }, body });
+    return () => kernel.call({ method, params: { zone }, body: healing });
+  };
+}
+
+/** What somebody publishes about one of the runs. */
+function publish(text: (run: ScenarioRun) => object | string): Happen {
+  return (stage, mishap) => {
+    const run = runOf(stage, mishap);
+    if (run === undefined) return false;
+    const message = text(run);
+    const json = typeof message === 'string' ? message : JSON.stringify(message);
+    stage.kernel.publish('run-requests', json);
+    return null;
+  };
+}
+
+const cancel: Happen = (stage, mishap) => {
+  const run = runOf(stage, mishap);
+  if (run === undefined) return false;
+  stage.laws.history.cancelled.add(run.runId);
+  stage.kernel.publish('run-requests', JSON.stringify({ cancel: run.runId, reason: 'enough' }));
+  return null;
+};
+
+const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
+  preempt: onMachine(running, (stage, machine) => {
+    stage.laws.history.preempted.add(machine.id);
+    owner(stage, 'local.compute.preempt', machine);
+  }),
+  'host-error': onMachine(running, (stage, machine) => {
+    stage.laws.history.stopped.add(machine.id);
+    owner(stage, 'local.compute.hostError', machine);
+  }),
+  reset: onMachine(running, (stage, machine) => owner(stage, 'compute.instances.reset', machine)),
+  stop: onMachine(running, (stage, machine) => {
+    stage.laws.history.stopped.add(machine.id);
+    owner(stage, 'compute.instances.stop', machine);
+  }),
+  'outside-delete': onMachine(
+    () => true,
+    (stage, machine) => {
+      stage.laws.history.deletedOutside.add(machine.id);
+      owner(stage, 'compute.instances.delete', machine);
+    },
+  ),
+  'delete-in-vain': onMachine(running, ({ kernel }, machine) =>
+    kernel.world.compute.reluctant.set(machine.name, 1),
+  ),
+  'zone-outage': (stage, mishap) => {
+    const zone = zoneOf(mishap);
+    const list = onZone('local.compute.unreachable', { how: 'unreachables' }, { how: null });
+    const relief = list(stage, mishap);
+    stage.chaos.outages.add(zone);
+    return () => {
+      stage.chaos.outages.delete(zone);
+      if (relief) relief();
+    };
+  },
+  'partial-list': onZone('local.compute.unreachable', { how: 'warning' }, { how: null }),
+  'bucket-outage': ({ kernel }) => {
+    const { bucket } = SETTINGS.plan;
+    const set = (available: boolean) =>
+      kernel.call({ method: 'local.storage.bucket', params: { bucket }, body: { available } });
+    set(false);
+    return () => set(true);
+  },
+  'stock-out': onZone(
+    'local.compute.stock',
+    { machineType: 'e2-standard-4', available: 0 },
+    { machineType: 'e2-standard-4' },
+  ),
+  quota: ({ kernel }, { which }) => {
+    const set = (limit: number) =>
+      kernel.call({
+        method: 'local.compute.quota',
+        params: {},
+        body: { scope: 'us-central1', metric: which < 0.5 ? 'CPUS' : 'PREEMPTIBLE_CPUS', limit },
+      });
+    set(0);
+    return () => set(1_000_000);
+  },
+  'failed-but-there': onZone(
+    'local.compute.outcome',
+    { times: 1, machineLives: true, code: 'INTERNAL_ERROR' },
+    { times: 0, machineLives: false, code: 'INTERNAL_ERROR' },
+  ),
+  cancel,
+  'cancel-early': cancel,
+  'request-again': publish(requestOf),
+  conflict: publish((run) => ({ ...REQUEST, ...run.request, runId: run.runId, args: ['other'] })),
+  look: publish((run) => ({ look: run.runId, intent: 1 })),
+  sweep: ({ kernel }) => {
+    kernel.spawn(kernel.sweep());
+    return null;
+  },
+  stray: ({ kernel, laws }, mishap) => {
+    const { project } = SETTINGS.plan;
+    const body = strayBody(`mayfly-stray-${mishap.atMs}`, zoneOf(mishap), laws.truth.nowMs);
+    const params = { project, zone: zoneOf(mishap) };
+    return kernel.call({ method: 'compute.instances.insert', params, body }).status === 200
+      ? null
+      : false;
+  },
+};

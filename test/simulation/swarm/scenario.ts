@@ -1,0 +1,142 @@
+// A seed's scenario as plain data: the runs, which faults there are and how often they hit, and what
+// happens when. Drawn from the seed alone; shrinking takes parts of it away.
+import type { WorldChoices } from '#scripts/local-cloud/options.ts';
+import { Draws, pick } from '#test/simulation/swarm/draws.ts';
+import {
+  FAULTS,
+  type FaultName,
+  HIGH_RATES,
+  isRare,
+  MISHAPS,
+  type MishapKind,
+  RATES,
+} from '#test/simulation/swarm/faults.ts';
+
+const MINUTE_MS = 60_000;
+export const ZONES = ['us-central1-a', 'us-central1-b', 'us-central1-c'] as const;
+
+export interface ScenarioRun {
+  readonly runId: string;
+  readonly atMs: number;
+  readonly request: Readonly<Record<string, unknown>>;
+}
+
+export interface Mishap {
+  /** Its place in the seed's own list. */
+  readonly number: number;
+  readonly kind: MishapKind;
+  readonly atMs: number;
+  /** Which of what there is, as a fraction of the list. */
+  readonly which: number;
+  readonly forMs: number;
+}
+
+export interface Scenario {
+  readonly seed: number;
+  readonly runs: readonly ScenarioRun[];
+  readonly mishaps: readonly Mishap[];
+  /** Faults of this scenario; of those that hit by chance, how often. */
+  readonly rates: Readonly<Partial<Record<FaultName, number>>>;
+  /** Nothing goes wrong any more after this time. */
+  readonly chaosMs: number;
+  /** At most so many faults hit by chance; for shrinking. */
+  readonly hitsMax: number;
+}
+
+export function drawScenario(seed: number): Scenario {
+  const draws = new Draws(seed);
+  const size = draws.of('size');
+  const large = size.chance(0.02);
+  const chaosMs = (5 + size.below(large ? 180 : 90)) * MINUTE_MS;
+  const count = large ? 8 + size.below(8) : 1 + size.below(3);
+  const runs = Array.from({ length: count }, (_, index) => drawRun(draws, index, chaosMs));
+  const rates = drawRates(draws);
+  return {
+    seed,
+    runs,
+    mishaps: drawMishaps(draws, rates, chaosMs),
+    rates,
+    chaosMs,
+    hitsMax: Number.POSITIVE_INFINITY,
+  };
+}
+
+function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
+  const random = draws.of(`run-${index}`);
+  const retries = () => random.below(3);
+  return {
+    runId: `r${index + 1}`,
+    atMs: random.below(chaosMs / 3),
+    request: {
+      place: { zones: ZONES.slice(0, 1 + random.below(ZONES.length)) },
+      provisioning: pick(random, ['standard', 'spot', 'spot-then-standard']),
+      ttlSeconds: pick(random, [600, 900, 1800]),
+      waitForCapacitySeconds: pick(random, [0, 120, 900]),
+      retry: {
+        preempted: retries(),
+        infrastructure: retries(),
+        outOfMemory: retries(),
+        failed: retries(),
+      },
+    },
+  };
+}
+
+/** A swarm: each seed has its own few faults, so that each meets others in every combination. */
+function drawRates(draws: Draws): Scenario['rates'] {
+  const random = draws.of('faults');
+  const share = pick(random, [0, 0.1, 0.2, 0.35]);
+  const rates: Partial<Record<FaultName, number>> = {};
+  for (const name of FAULTS) {
+    if (random.chance(share)) rates[name] = pick(random, isRare(name) ? RATES : HIGH_RATES);
+  }
+  return rates;
+}
+
+function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): Mishap[] {
+  const mishaps: Omit<Mishap, 'number'>[] = [];
+  for (const kind of MISHAPS) {
+    if (rates[kind] === undefined) continue;
+    const random = draws.of(kind);
+    const count = 1 + random.below(3);
+    for (let index = 0; index < count; index++) {
+      const atMs = random.below(chaosMs);
+      const forMs = (1 + random.below(30)) * MINUTE_MS;
+      mishaps.push({ kind, atMs, which: random.fraction(), forMs });
+    }
+  }
+  const inTime = mishaps.sort((left, right) => left.atMs - right.atMs);
+  return inTime.map((mishap, number) => ({ number, ...mishap }));
+}
+
+/** The world's own ways, as the scenario's faults say. */
+export function worldOf({ seed, rates }: Scenario): WorldChoices {
+  const random = new Draws(seed).of('world');
+  const draw = (values: readonly number[]) => pick(random, values);
+  const has = (name: FaultName) => rates[name] !== undefined;
+  const spreads = [20 * 1000, 10 * MINUTE_MS, 120 * MINUTE_MS];
+  const zones = Object.fromEntries(ZONES.map((zone) => [zone, {}]));
+  const slowStart = draw([60_000, 5 * MINUTE_MS, 11 * MINUTE_MS]);
+  const slowDelete = draw([60_000, 5 * MINUTE_MS]);
+  const lag = draw([2_000, 20_000, 90_000]);
+  const windowMs = draw([1_000, 60_000, 10 * MINUTE_MS]);
+  const spreadMs = draw(spreads);
+  return {
+    seed,
+    loggedCallsMax: 0,
+    storage: {
+      notificationDuplication: rates['notification-twice'] ?? 0,
+      notificationSpreadMs: has('notification-late') ? spreadMs : 0,
+    },
+    compute: {
+      zones,
+      provisioningMs: has('slow-start') ? slowStart : 2000,
+      removalMs: has('slow-delete') ? slowDelete : 2000,
+      ...(has('request-id-forgotten') ? { requestIdWindowMs: windowMs } : {}),
+      ...(has('machines-invisible') ? { getLagMs: lag, listLagMs: lag } : {}),
+      deleteWhileCreating: has('delete-not-ready') ? 'not-ready' : 'accept',
+      ...(has('ttl-late') ? { ttlDelayMs: 30_000, ttlOperation: true } : {}),
+    },
+    pubsub: { duplication: (rates['message-twice'] ?? 0) / 2 },
+  };
+}

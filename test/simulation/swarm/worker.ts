@@ -1,0 +1,18 @@
+// A process of its own for a share of the seeds: its order comes in its first message, its tally goes
+// back in one. A guard that is to be taken out is taken out before anything is loaded.
+import { removeGuard } from '#test/simulation/swarm/remove-guard.ts';
+import type { SeedRange } from '#test/simulation/swarm/seeds.ts';
+
+export interface WorkerOrder {
+  readonly range: SeedRange;
+  readonly guard: string | null;
+}
+
+process.once('message', (order: WorkerOrder) => void work(order));
+
+async function work({ range, guard }: WorkerOrder): Promise<void> {
+  if (guard !== null) removeGuard(guard);
+  const { runSeeds } = await import('#test/simulation/swarm/seeds.ts');
+  const tally = await runSeeds(range);
+  process.send?.(tally, () => process.disconnect());
+}
