@@ -5,6 +5,7 @@ import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { type Environment, SettingsError, SettingsReader } from '#shared/cloud/settings-reader.ts';
 import { SETTINGS, type Setting } from '#shared/cloud/settings-table.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
+import { brokenMetadataKey } from '#shared/plan/setting-rules.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
 
 export interface PushSettings {
@@ -38,17 +39,6 @@ export interface Settings {
   /** The project billed for storage requests; null: the bucket's own. */
   readonly userProject: string | null;
 }
-
-/** Metadata keys that planning writes itself (contract §2). */
-const OWN_METADATA_KEYS = new Set([
-  'startup-script',
-  'startup-script-url',
-  'shutdown-script',
-  'shutdown-script-url',
-  'google-logging-enabled',
-  'enable-guest-attributes',
-  'user-data',
-]);
 
 /** Reads all settings. Throws a SettingsError that names every fault. */
 export function readSettings(environment: Environment): Settings {
@@ -134,13 +124,8 @@ function readSubnetworks(
 function readInstanceMetadata(reader: SettingsReader): Readonly<Record<string, string>> {
   const metadata = reader.optional(SETTINGS.instanceMetadata) ?? {};
   for (const key of Object.keys(metadata)) {
-    const own = OWN_METADATA_KEYS.has(key) || key.startsWith('mayfly-');
-    if (own || !/^[a-zA-Z0-9_-]{1,127}$/.test(key)) {
-      const rule = own
-        ? `${JSON.stringify(key)} is a key of our own`
-        : `${JSON.stringify(key)} is no legal metadata key`;
-      reader.refuse(SETTINGS.instanceMetadata, rule, 'letters, digits, - and _, 127 at most');
-    }
+    const broken = brokenMetadataKey(key);
+    if (broken !== null) reader.refuse(SETTINGS.instanceMetadata, broken.rule, broken.accepted);
   }
   return metadata;
 }

@@ -1,5 +1,6 @@
 // Parsers of single settings: text in, a typed value or the broken rule out.
 import { isServiceAccount, SERVICE_ACCOUNT_RULE } from '#shared/plan/service-account.ts';
+import type { TextRule } from '#shared/plan/setting-rules.ts';
 
 export type Parsed<Value> =
   | { readonly kind: 'value'; readonly value: Value }
@@ -15,7 +16,7 @@ const broken = (rule: string, accepted: string): Parsed<never> => ({
 });
 
 /** Text of one form. */
-export function textOf(pattern: RegExp, rule: string, accepted: string): Parse<string> {
+export function textOf({ pattern, rule, accepted }: TextRule): Parse<string> {
   return (text) => (pattern.test(text) ? value(text) : broken(rule, accepted));
 }
 

@@ -15,6 +15,7 @@ import {
   wholeNumber,
 } from '#shared/cloud/settings-parse.ts';
 import { TTL_SECONDS_CEILING, TTL_SECONDS_MIN } from '#shared/plan/limits.ts';
+import { BUCKET_RULE, DEPLOYMENT_RULE, PROJECT_RULE } from '#shared/plan/setting-rules.ts';
 
 export interface Setting<Value> {
   /** The environment variable. */
@@ -28,53 +29,49 @@ export interface Setting<Value> {
   readonly secret?: boolean;
 }
 
-const REGION = textOf(
-  /^[a-z]+-[a-z]+[0-9]{1,2}$/,
-  'a region is given by its name',
-  'europe-west1 (no zone, no capital letters)',
-);
-const SUBSCRIPTION = textOf(
-  /^(?:projects\/[a-z0-9.:-]+\/subscriptions\/)?[A-Za-z][A-Za-z0-9._~%+-]{2,254}$/,
-  'a subscription is given by its name',
-  'mayfly-submit or projects/p/subscriptions/mayfly-submit',
-);
-const IMAGE_HOST = textOf(
-  /^(?=[a-z0-9*])(?:[a-z0-9-]*\*?[a-z0-9-]*)(?:\.(?:\*|[a-z0-9-]+))*(?::[0-9]+)?$/,
-  'a host may have * for one label or a part of it',
-  '*-docker.pkg.dev, gcr.io, *.gcr.io',
-);
-const CAPABILITY = textOf(
-  /^(?!CAP_)[A-Z][A-Z_]+$/,
-  'a Linux capability is given without CAP_',
-  'SYS_PTRACE',
-);
-const NETWORK_TAG = textOf(
-  /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-  'a network tag has lower-case letters, digits and hyphens, 63 at most',
-  'mayfly-worker',
-);
-const KMS_KEY = textOf(
-  /^projects\/[^/]+\/locations\/[^/]+\/keyRings\/[^/]+\/cryptoKeys\/[^/]+$/,
-  'a key is given by its full name, without a version',
-  'projects/p/locations/l/keyRings/r/cryptoKeys/k',
-);
-const PROJECT = textOf(
-  /^(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{0,28}[a-z0-9]$/,
-  'a project is given by its id, not its number or title',
-  'my-project-123',
-);
-const BUCKET = textOf(
-  /^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$/,
-  'a bucket is given by its bare name, without gs:// and without a slash',
-  'my-project-mayfly',
-);
-const DEPLOYMENT = textOf(
-  /^[a-z][a-z0-9-]{0,15}$/,
-  'it begins with a letter and has lower-case letters, digits and hyphens, 16 at most',
-  'mayfly',
-);
-const AUDIENCE = textOf(/^\S{1,512}$/, 'it is one text without blanks', 'https://submit-x.run.app');
-const SECRET = textOf(/^\S{16,512}$/, 'it has 16 characters at least and no blanks', 'random text');
+const REGION = textOf({
+  pattern: /^[a-z]+-[a-z]+[0-9]{1,2}$/,
+  rule: 'a region is given by its name',
+  accepted: 'europe-west1 (no zone, no capital letters)',
+});
+const SUBSCRIPTION = textOf({
+  pattern: /^(?:projects\/[a-z0-9.:-]+\/subscriptions\/)?[A-Za-z][A-Za-z0-9._~%+-]{2,254}$/,
+  rule: 'a subscription is given by its name',
+  accepted: 'mayfly-submit or projects/p/subscriptions/mayfly-submit',
+});
+const IMAGE_HOST = textOf({
+  pattern: /^(?=[a-z0-9*])(?:[a-z0-9-]*\*?[a-z0-9-]*)(?:\.(?:\*|[a-z0-9-]+))*(?::[0-9]+)?$/,
+  rule: 'a host may have * for one label or a part of it',
+  accepted: '*-docker.pkg.dev, gcr.io, *.gcr.io',
+});
+const CAPABILITY = textOf({
+  pattern: /^(?!CAP_)[A-Z][A-Z_]+$/,
+  rule: 'a Linux capability is given without CAP_',
+  accepted: 'SYS_PTRACE',
+});
+const NETWORK_TAG = textOf({
+  pattern: /^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+  rule: 'a network tag has lower-case letters, digits and hyphens, 63 at most',
+  accepted: 'mayfly-worker',
+});
+const KMS_KEY = textOf({
+  pattern: /^projects\/[^/]+\/locations\/[^/]+\/keyRings\/[^/]+\/cryptoKeys\/[^/]+$/,
+  rule: 'a key is given by its full name, without a version',
+  accepted: 'projects/p/locations/l/keyRings/r/cryptoKeys/k',
+});
+const PROJECT = textOf(PROJECT_RULE);
+const BUCKET = textOf(BUCKET_RULE);
+const DEPLOYMENT = textOf(DEPLOYMENT_RULE);
+const AUDIENCE = textOf({
+  pattern: /^\S{1,512}$/,
+  rule: 'it is one text without blanks',
+  accepted: 'https://submit-x.run.app',
+});
+const SECRET = textOf({
+  pattern: /^\S{16,512}$/,
+  rule: 'it has 16 characters at least and no blanks',
+  accepted: 'random text',
+});
 
 function setting<Value>(
   name: string,

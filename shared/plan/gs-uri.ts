@@ -3,7 +3,7 @@
 import type { Broken } from '#shared/plan/fault.ts';
 import { hasControlCharacter } from '#shared/plan/text.ts';
 
-const BUCKET = /^[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9]$/;
+export const BUCKET_NAME = /^[a-z0-9](?:[a-z0-9._-]{1,220})[a-z0-9]$/;
 const OBJECT_BYTES_MAX = 1024;
 
 export interface GsAddress {
@@ -19,8 +19,6 @@ export function parseGsUri(uri: string): GsAddress | null {
   if (slash < 0) return null;
   return { bucket: uri.slice(5, slash), object: uri.slice(slash + 1) };
 }
-
-export const isBucketName = (text: string) => BUCKET.test(text);
 
 /** An object or a prefix. */
 export function brokenGsUri(uri: string): Broken | null {
@@ -51,7 +49,7 @@ export function brokenGsObject(uri: string, ending: string): Broken | null {
 
 function brokenAddress(uri: string, rule: string, accepted: string): Broken | null {
   const address = parseGsUri(uri);
-  if (address === null || !isBucketName(address.bucket)) return { rule, accepted };
+  if (address === null || !BUCKET_NAME.test(address.bucket)) return { rule, accepted };
   if (hasControlCharacter(address.object)) {
     return { rule: 'an object name has no control characters', accepted };
   }
