@@ -27,13 +27,25 @@ const packageOf = (sha256: string): MachineChoices => ({
   guest: { tries: 3 },
 });
 
-test('a package is downloaded, checked, unpacked and mounted read-only', async () => {
-  await using machine = await GuestMachine.create(packageOf(ARCHIVE_SHA256));
+test('A7: a package is downloaded, checked and unpacked; the container gets its own words alone', async () => {
+  const choices = packageOf(ARCHIVE_SHA256);
+  const words = { command: ['python', 'main.py'], args: ['--n', '1'] };
+  await using machine = await GuestMachine.create({
+    ...choices,
+    request: { ...choices.request, ...words },
+  });
   machine.google.put(`code/runs/code/app-${ARCHIVE_SHA256}.tar.gz`, ARCHIVE);
   machine.google.plant({ at: 'app-', kind: 503 });
   await machine.run();
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   expect(machine.read('seen')).toBe('print(1)');
+  const [call = []] = machine.dockerCalls('run');
+  expect(call.slice(-4)).toEqual(['europe-docker.pkg.dev/p/r/app:v1', 'main.py', '--n', '1']);
+  expect(call[call.indexOf('--entrypoint') + 1]).toBe('python');
+  expect(call).toContain('MAYFLY_PACKAGE_DIR=/mayfly/package');
+  expect(call).toContain(
+    `type=bind,source=${machine.work}/package,target=/mayfly/package,readonly`,
+  );
 });
 
 test('a package with another sha256 is a failed step, and no container starts', async () => {
