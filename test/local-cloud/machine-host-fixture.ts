@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { onTestFinished } from 'vitest';
 import type { HostedMachine } from '#scripts/local-cloud/host/machine-host.ts';
 import { whyNoNamespace } from '#scripts/local-cloud/host/namespace.ts';
 import {
@@ -32,6 +33,7 @@ export class HostFixture {
   readonly host: ProcessMachineHost;
   readonly #cloud: RecordingServer;
   readonly #metadata: RecordingServer;
+  #disposed = false;
 
   private constructor(
     servers: readonly [RecordingServer, RecordingServer],
@@ -54,7 +56,10 @@ export class HostFixture {
   static async open(options: Partial<ProcessHostOptions>): Promise<HostFixture> {
     const servers = [new RecordingServer(), new RecordingServer()] as const;
     for (const server of servers) await server.listen();
-    return new HostFixture(servers, options);
+    const fixture = new HostFixture(servers, options);
+    // Also for a test that runs out of time, and so never leaves its block.
+    onTestFinished(() => fixture[Symbol.asyncDispose]());
+    return fixture;
   }
 
   /** A machine whose scripts begin with what a test's script needs: `tell PATH` posts stdin. */
@@ -91,6 +96,8 @@ export class HostFixture {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#disposed) return;
+    this.#disposed = true;
     await this.host[Symbol.asyncDispose]();
     await this.#cloud.close();
     await this.#metadata.close();

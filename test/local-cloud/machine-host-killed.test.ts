@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { describe, expect, test } from 'vitest';
-import { findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { endProcesses, findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 import { eventually, namespacesMissing } from '#test/local-cloud/machine-host-fixture.ts';
 
 const HOST = `
@@ -32,9 +32,13 @@ describe.each([
   test.skipIf(missing !== null)(`leaves no process (isolation: ${isolation})`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'mayfly-killed-'));
     const words = ['--input-type=module', '--eval', HOST, folder, isolation];
-    const host = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const host = spawn(process.execPath, words, {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, TMPDIR: folder },
+    });
     for await (const mark of createInterface({ input: host.stdout })) {
       const running = () => findProcesses({ marks: [mark], groups: [] });
+      onTestFinished(async () => void (await endProcesses({ marks: [mark], groups: [] })));
       expect(running().length).toBeGreaterThanOrEqual(3);
       host.kill('SIGKILL');
       await eventually(() => running().length === 0);

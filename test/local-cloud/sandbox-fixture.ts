@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { afterAll } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 import { EXAMPLE_IMAGES_FOLDER, SANDBOX_FOLDER } from '#scripts/local-cloud/host/folder.ts';
 import { endProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 import { SESSION_VARIABLES } from '#scripts/local-cloud/sandbox/session.ts';
@@ -34,6 +34,8 @@ export class Sandbox {
 
   constructor(env: Readonly<Record<string, string>> = {}) {
     this.#env = env;
+    // Also for a test that runs out of time, and so never leaves its block.
+    onTestFinished(() => this[Symbol.asyncDispose]());
   }
 
   /** Runs `docker` with these words to its end. */
