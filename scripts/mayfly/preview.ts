@@ -1,5 +1,6 @@
 // A run's plan as the command shows it (contract §4): pure, with zeros for the nonce and with inputs as
 // they are named, because only submit may look at the bucket.
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type {
   Candidate,
   Estimate,
@@ -93,7 +94,7 @@ function nameInputs(request: RunRequest): {
   const entries = Object.entries(request.inputs);
   if (entries.length === 0) return { resolved: [], warnings: [] };
   const resolved = entries.map(([path, uri]) => {
-    const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/([\s\S]*)$/.exec(uri) ?? [];
+    const { bucket, object } = requireGsUri(uri);
     return { path, bucket, object, generation: '0', bytes: 0 };
   });
   const warning =

@@ -1,5 +1,6 @@
 // Shows what a run stored: the first lines of each small text, as they are in the bucket.
 import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 
 const LINES_MAX = 6;
 const OBJECTS_MAX = 5;
@@ -24,8 +25,8 @@ export async function showOutputs(
 
 /** The object's text; null when it is none. */
 async function readObject(baseUrl: string, uri: string): Promise<string | null> {
-  const [, bucket = '', name = ''] = /^gs:\/\/([^/]+)\/([\s\S]+)$/.exec(uri) ?? [];
-  const url = `${baseUrl}/storage/v1/b/${bucket}/o/${encodeURIComponent(name)}?alt=media`;
+  const { bucket, object } = requireGsUri(uri);
+  const url = `${baseUrl}/storage/v1/b/${bucket}/o/${encodeURIComponent(object)}?alt=media`;
   const reply = await fetch(url, { signal: AbortSignal.timeout(CALL_TIMEOUT_MS) });
   if (!reply.ok) throw new Error(`GET ${uri} answered ${reply.status}`);
   try {

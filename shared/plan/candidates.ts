@@ -13,7 +13,7 @@ import type {
   RunRequest,
 } from '#shared/plan/model.ts';
 import { type Places, placesOf } from '#shared/plan/places.ts';
-import { priceFactor } from '#shared/plan/zones.ts';
+import { priceFactor, regionOf } from '#shared/plan/zones.ts';
 
 export interface Candidates {
   readonly candidates: readonly Candidate[];
@@ -89,7 +89,7 @@ const nowhere = ({ machineType }: ChosenMachine) =>
 
 function notHere(machine: ChosenMachine, { places }: Places): Fault {
   const regions = [...new Set(places.map(({ region }) => region))];
-  const others = [...new Set(machine.zones?.map((zone) => zone.slice(0, -2)))];
+  const others = [...new Set(machine.zones?.map(regionOf))];
   return fault('place.regions', regions, {
     rule: `${machine.machineType} is on offer in no zone of ${regions.join(', ')}`,
     accepted: `${others.join(', ')}; or place.zones, which are tried as they are`,

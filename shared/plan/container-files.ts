@@ -1,11 +1,11 @@
 // What of Cloud Storage a container finds in its file system, as the guest script's blanks: package,
 // inputs and outputs. On the machine the files of the n-th input or output stand in folder or file `n`.
-import { parseGsUri } from '#shared/plan/gs-uri.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type { ResolvedInput, RunRequest } from '#shared/plan/model.ts';
 import type { BlankValues } from '#shared/plan/script-blanks.ts';
 
 export function packageBlanks({ package: code }: RunRequest): BlankValues {
-  const address = code === null ? { bucket: '', object: '' } : addressOf(code.uri);
+  const address = code === null ? { bucket: '', object: '' } : requireGsUri(code.uri);
   return {
     PACKAGE_BUCKET: address.bucket,
     PACKAGE_OBJECT: address.object,
@@ -43,16 +43,10 @@ function fileOfInput(path: string, requested: readonly string[]): string {
 }
 
 export function outputBlanks(request: RunRequest): BlankValues {
-  const addresses = Object.values(request.outputs).map(addressOf);
+  const addresses = Object.values(request.outputs).map(requireGsUri);
   return {
     OUTPUT_PATHS: Object.keys(request.outputs),
     OUTPUT_BUCKETS: addresses.map(({ bucket }) => bucket),
     OUTPUT_PREFIXES: addresses.map(({ object }) => object),
   };
-}
-
-function addressOf(uri: string) {
-  const address = parseGsUri(uri);
-  if (address === null) throw new Error(`not a gs:// address: ${uri}`);
-  return address;
 }

@@ -13,11 +13,18 @@ export interface GsAddress {
 }
 
 /** `gs://bucket/…` in its two parts, or null when it is not such an address. */
-export function parseGsUri(uri: string): GsAddress | null {
+function parseGsUri(uri: string): GsAddress | null {
   if (!uri.startsWith('gs://')) return null;
   const slash = uri.indexOf('/', 5);
   if (slash < 0) return null;
   return { bucket: uri.slice(5, slash), object: uri.slice(slash + 1) };
+}
+
+/** The two parts of an address that has been checked before. */
+export function requireGsUri(uri: string): GsAddress {
+  const address = parseGsUri(uri);
+  if (address === null) throw new Error(`not a gs:// address: ${uri}`);
+  return address;
 }
 
 /** An object or a prefix. */

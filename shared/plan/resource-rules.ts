@@ -4,6 +4,7 @@ import { acceleratorType } from '#shared/plan/gpu-types.ts';
 import { GPU_BASE } from '#shared/plan/jobs-inventory.ts';
 import { NONE, type Rule } from '#shared/plan/rule.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
+import { regionOf } from '#shared/plan/zones.ts';
 
 const machineOrNeed: Rule = {
   reads: ['resources'],
@@ -57,7 +58,7 @@ const zonesInRegions: Rule = {
   check: ({ request: { place = {} } }) => {
     const { zones = [], regions } = place;
     if (regions === undefined) return NONE;
-    const outside = zones.filter((zone) => !regions.includes(zone.slice(0, zone.lastIndexOf('-'))));
+    const outside = zones.filter((zone) => !regions.includes(regionOf(zone)));
     if (outside.length === 0) return NONE;
     const rule = 'every zone of place.zones lies in one of place.regions, when both are given';
     const accepted = `zones of ${regions.join(', ')}, or place.regions left out`;

@@ -8,6 +8,7 @@ import {
   localAccount,
 } from '#scripts/local-cloud/deployment/environment.ts';
 import type { Grant } from '#scripts/local-cloud/iam.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import { MARKER_PREFIX } from '#shared/plan/objects.ts';
 
 /** Folders of the bucket for the data of runs: inputs are read, outputs written. */
@@ -87,6 +88,6 @@ function workerGrants(objects: readonly string[]): readonly Grant[] {
 
 /** `gs://bucket/name` as the resource name that IAM conditions compare. */
 function objectPath(uri: string): string {
-  const [, bucket = '', name = ''] = /^gs:\/\/([^/]+)\/([\s\S]*)$/.exec(uri) ?? [];
-  return `projects/_/buckets/${bucket}/objects/${name}`;
+  const { bucket, object } = requireGsUri(uri);
+  return `projects/_/buckets/${bucket}/objects/${object}`;
 }
