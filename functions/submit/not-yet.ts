@@ -1,6 +1,5 @@
 // Fields of the contract that planning knows and the machine's script does not honour yet. A run that
 // asks for one is refused, never started half done.
-
 import { machineFacts } from '#shared/plan/machines/catalogue.ts';
 import type { Fault, RunPlan, RunRequest } from '#shared/plan/model.ts';
 

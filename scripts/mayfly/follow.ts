@@ -1,6 +1,5 @@
 // Follows one run through the bucket until it has a result, its message was rejected, or the person
 // has seen enough. Reads only; leaving changes nothing about the run.
-
 import { CommandError, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
 import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
 import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';

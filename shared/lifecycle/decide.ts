@@ -1,6 +1,5 @@
 // The one truth about what to do next for a run: a pure function of the record, of what was read in
 // this pass, and of the time. It returns one step; the driver does it and asks again until `rest`.
-
 import type { Context } from '#shared/lifecycle/context.ts';
 import { decideAttempt } from '#shared/lifecycle/decide-attempt.ts';
 import { decideEnded } from '#shared/lifecycle/decide-ended.ts';

@@ -1,6 +1,5 @@
 // What a pass over a run has read so far, and what it may do next. `decide` asks for what it lacks, one
 // step at a time, so that the order of reading (machine first, marker last) is decided in one place.
-
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';

@@ -1,6 +1,5 @@
 // The record: the only mutable state of a run, changed by compare-and-swap alone. Plain JSON, bounded
 // in size. What is not in here does not count.
-
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
 import type { RunState } from '#shared/lifecycle/transitions.ts';

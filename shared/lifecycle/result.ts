@@ -1,6 +1,5 @@
 // The result of a run (contract §3): a pure function of its ended record, so that whoever comes first
 // can write it and everybody writes the same bytes. Unknown is null, never 0.
-
 import type { OutputObject } from '#shared/lifecycle/marker.ts';
 import type { Attempt, AttemptEnd, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
 import { machineUsd } from '#shared/plan/cost.ts';

@@ -1,5 +1,4 @@
 // The control plane's side of the claim and of the marker's seal (design R2, R3).
-
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { hashNonce, type Marker } from '#shared/lifecycle/marker.ts';

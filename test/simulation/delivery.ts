@@ -1,6 +1,5 @@
 // One delivery of a function: its dependencies over the world, each call counted and, at the planned
 // one, its last.
-
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';

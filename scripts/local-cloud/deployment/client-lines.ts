@@ -1,5 +1,4 @@
 // How programs that know nothing of Mayfly reach the local cloud: variables and ready commands.
-
 import { localEnvironment } from '#scripts/local-cloud/deployment/environment.ts';
 import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts';
 

@@ -1,6 +1,5 @@
 // What each account of the local deployment may do: the same roles that Terraform gives, as grants of
 // the local cloud. Workers reach their own prefixes, and the folders that runs read and write.
-
 import {
   LOCAL_BUCKET,
   LOCAL_DEPLOYMENT,

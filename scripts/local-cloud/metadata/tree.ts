@@ -1,5 +1,4 @@
 // What the metadata server knows about a machine, or about the account that a function runs as.
-
 import { regionOf } from '#scripts/local-cloud/compute/catalogue.ts';
 import { accountOf } from '#scripts/local-cloud/compute/events.ts';
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';

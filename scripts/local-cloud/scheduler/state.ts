@@ -1,5 +1,4 @@
 // Cloud Scheduler's jobs as the world keeps them.
-
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { CronSchedule } from '#scripts/local-cloud/scheduler/cron.ts';
 

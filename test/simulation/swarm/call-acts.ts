@@ -1,6 +1,5 @@
 // What each fault at a call does: refuse it, lose its answer, hold it back, let it land later, or end
 // the function that made it.
-
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
 import type { Random } from '#scripts/local-cloud/random.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
