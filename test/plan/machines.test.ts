@@ -195,6 +195,13 @@ describe('machines for a need', () => {
     expect(machineTypesOf(makePlan(named('n2-standard-2')))).toEqual(['n2-standard-2']);
   });
 
+  test('A70: a need without a GPU never gets a machine that has one, however few are left', () => {
+    // a3-highgpu-8g has 208 vCPU and 1872 GiB, and few machines without GPU have as much.
+    const types = machineTypesOf(makePlan({ resources: { cpus: 200, memoryGiB: 1800 } }));
+    expect(types.length).toBeGreaterThan(0);
+    expect(types.filter((type) => machineFacts(type)?.gpu !== null)).toEqual([]);
+  });
+
   test('A70: a GPU need finds the machine that has it, and Arm finds Arm', () => {
     const l4 = makePlan({ resources: { gpu: { type: 'L4', count: 1 }, memoryGiB: 32 } });
     expect(machineTypesOf(l4)).toEqual(['g2-standard-8']);
