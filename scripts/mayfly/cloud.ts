@@ -4,6 +4,7 @@ import type { Target } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
+import { withScheme } from '#shared/cloud/rpc-client.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { createObjectStore } from '#shared/cloud/storage-client.ts';
 import { applicationCredentials, noCredentials } from '#shared/cloud/token.ts';
@@ -45,5 +46,5 @@ function findEndpoint(
   const emulator = environment[`${service}_EMULATOR_HOST`];
   const text = emulator || environment[`MAYFLY_ENDPOINT_${service}`] || null;
   if (text === null) return null;
-  return (/^https?:\/\//.test(text) ? text : `http://${text}`).replace(/\/+$/, '');
+  return withScheme(text).replace(/\/+$/, '');
 }

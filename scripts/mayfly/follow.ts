@@ -1,7 +1,7 @@
 // Follows one run through the bucket until it has a result, its message was rejected, or the person
 // has seen enough. Reads only; leaving changes nothing about the run.
-import { CommandError, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
-import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
+import { CommandError, EXIT_NOT_FOUND, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
+import { elapsed, lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
@@ -79,7 +79,7 @@ function showSteps(deps: FollowDeps, record: RunRecord, shown: Set<string>): voi
   for (const step of stepsOf(record)) {
     if (shown.has(step.key)) continue;
     shown.add(step.key);
-    deps.note(`${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`);
+    deps.note(stepLine(record, step));
   }
 }
 
@@ -117,6 +117,15 @@ export async function findRejection(
   const page = await store.list(`${REJECTED_PREFIX}${runId}/`);
   const last = page.objects.toSorted((a, b) => a.updatedMs - b.updatedMs).at(-1);
   return last === undefined ? null : loadResult(store, last.name);
+}
+
+/** For a run of which the bucket holds neither record nor result nor rejection. */
+export function unknownRun(runId: string, bucket: string): CommandError {
+  const what = 'no record, no result, no rejection';
+  return new CommandError(
+    EXIT_NOT_FOUND,
+    `nothing is known of a run ${runId} in ${bucket}: ${what}`,
+  );
 }
 
 /** Null: there is none. Throws a CommandError for a record that another version wrote. */

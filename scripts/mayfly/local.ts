@@ -1,14 +1,14 @@
 // `mayfly local`: a whole deployment on this machine, on one port, until stopped.
 import {
   clientEnvironment,
+  dataFolderLine,
   exampleCommands,
   exportLines,
 } from '#scripts/local-cloud/deployment/client-lines.ts';
-import { DATA_FOLDERS } from '#scripts/local-cloud/deployment/grants.ts';
 import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
-import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { type Terminal, untilAborted } from '#scripts/mayfly/terminal.ts';
 
 export const localVerb: Verb = {
   name: 'local',
@@ -44,11 +44,10 @@ async function runLocal(call: Call, terminal: Terminal): Promise<number> {
   const environment = clientEnvironment(deployment);
   const lines = call.has('json') ? [JSON.stringify(environment)] : exportLines(environment);
   terminal.write(`${lines.join('\n')}\n`);
-  const folders = DATA_FOLDERS.map((folder) => `gs://${deployment.bucket}/${folder}`);
   terminal.note(`the local cloud is up at ${deployment.baseUrl}; ${installation.containers}`);
   terminal.note('for example, with these lines in another terminal:');
   for (const command of exampleCommands(deployment)) terminal.note(`  ${command}`);
-  terminal.note(`runs may read and write ${folders.join(', ')}; Ctrl-C ends everything`);
+  terminal.note(`${dataFolderLine(deployment)}; Ctrl-C ends everything`);
   await untilAborted(interruption);
   return EXIT_DONE;
 }
@@ -57,14 +56,4 @@ function readPort(text: string | null): number {
   if (text === null) return 0;
   if (/^\d{1,5}$/.test(text) && Number(text) <= 65_535) return Number(text);
   throw usageError(`--port ${JSON.stringify(text)} is no port from 0 to 65535`);
-}
-
-/** Keeps the process alive until then. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const alive = setInterval(() => {}, 60_000);
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  if (signal.aborted) resolve();
-  await promise;
-  clearInterval(alive);
 }

@@ -1,15 +1,15 @@
 // `mayfly plan FILE|-`: everything that would be decided about a run, without a call to anything.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
-import { EXIT_DONE, EXIT_USAGE, usageError } from '#scripts/mayfly/exit-codes.ts';
+import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
+import { faultLines } from '#scripts/mayfly/fault-lines.ts';
 import { readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
 import { describePreview } from '#scripts/mayfly/plan-text.ts';
-import { type PreviewReply, previewRun } from '#scripts/mayfly/preview.ts';
+import { previewRun } from '#scripts/mayfly/preview.ts';
 import { readRequest } from '#scripts/mayfly/request-file.ts';
 import { REQUEST_FLAGS } from '#scripts/mayfly/request-flags.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 import { readGuestScripts } from '#shared/guest/scripts.ts';
-import type { Fault } from '#shared/plan/model.ts';
 
 export const planVerb: Verb = {
   name: 'plan',
@@ -35,31 +35,16 @@ async function plan(call: Call, terminal: Terminal): Promise<number> {
   const fields = await readRequest(call, terminal);
   const { settings, warnings } = await readPlanSettings(call, terminal);
   const reply = previewRun(fields, { settings, scripts: readGuestScripts(), atMs });
-  if (reply.kind === 'refused') return refuse(call, terminal, reply);
+  if (reply.kind === 'refused') {
+    if (call.has('json')) terminal.write(`${JSON.stringify({ errors: reply.faults })}\n`);
+    throw usageError(`the request is refused:\n${faultLines(reply.faults).join('\n')}`);
+  }
   const preview = { ...reply.preview, warnings: [...warnings, ...reply.preview.warnings] };
   for (const warning of preview.warnings) terminal.note(`warning: ${warning}`);
   if (call.has('script')) terminal.write(preview.startupScript ?? '');
   else if (call.has('json')) terminal.write(`${JSON.stringify(preview, null, 2)}\n`);
   else terminal.write(`${describePreview(preview).join('\n')}\n`);
   return EXIT_DONE;
-}
-
-function refuse(
-  call: Call,
-  terminal: Terminal,
-  reply: Extract<PreviewReply, { kind: 'refused' }>,
-): number {
-  if (call.has('json')) terminal.write(`${JSON.stringify({ errors: reply.faults })}\n`);
-  throwFaults(reply.faults);
-  return EXIT_USAGE;
-}
-
-function throwFaults(faults: readonly Fault[]): never {
-  const lines = faults.map(
-    ({ field, value, rule, accepted }) =>
-      `  ${field === '' ? 'the request' : field} is ${value}: ${rule}; accepted: ${accepted}`,
-  );
-  throw usageError(`the request is refused:\n${lines.join('\n')}`);
 }
 
 function readInstant(text: string | null): number {

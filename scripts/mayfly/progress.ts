@@ -25,6 +25,11 @@ export function stepsOf(record: RunRecord): readonly ProgressStep[] {
   return [...states, ...places].sort((a, b) => a.atMs - b.atMs);
 }
 
+/** A step as a line that stays, with the time since the run was accepted. */
+export function stepLine(record: RunRecord, step: ProgressStep): string {
+  return `${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`;
+}
+
 /** The moving line: phase and how long, what was tried, the next try and the end of waiting. */
 export function lineOf(record: RunRecord, nowMs: number): string {
   const parts = [

@@ -19,8 +19,12 @@ export async function readRequest(call: Call, terminal: Terminal): Promise<Reque
 }
 
 async function readFields(file: string, terminal: Terminal): Promise<RequestFields> {
-  const name = file === '-' ? 'stdin' : file;
-  const parsed = parseJsonText(await readBytes(file, terminal));
+  return parseFields(file === '-' ? 'stdin' : file, await readBytes(file, terminal));
+}
+
+/** A request's own fields, not yet validated; what is no JSON object is a usage error. */
+export function parseFields(name: string, bytes: Uint8Array): RequestFields {
+  const parsed = parseJsonText(bytes);
   if (parsed.kind === 'unreadable') throw usageError(`${name}: ${parsed.reason}`);
   const { value } = parsed;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {

@@ -1,9 +1,9 @@
 // `mayfly show RUN`: what the bucket holds of a run now: its result, else its record, else a rejection.
 import type { Verb } from '#scripts/mayfly/call.ts';
 import { openCloud } from '#scripts/mayfly/cloud.ts';
-import { CommandError, EXIT_DONE, EXIT_NOT_FOUND } from '#scripts/mayfly/exit-codes.ts';
-import { findRejection, loadRecord, loadResult } from '#scripts/mayfly/follow.ts';
-import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
+import { EXIT_DONE } from '#scripts/mayfly/exit-codes.ts';
+import { findRejection, loadRecord, loadResult, unknownRun } from '#scripts/mayfly/follow.ts';
+import { lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
@@ -28,10 +28,7 @@ export const showVerb: Verb = {
       findRejection(cloud.store, runId),
     ]);
     if (record === null && result === null && rejection === null) {
-      throw new CommandError(
-        EXIT_NOT_FOUND,
-        `nothing is known of a run ${runId} in ${cloud.target.bucket}: no record, no result, no rejection`,
-      );
+      throw unknownRun(runId, cloud.target.bucket);
     }
     if (call.has('json')) {
       terminal.write(
@@ -41,7 +38,7 @@ export const showVerb: Verb = {
     }
     const end = result ?? (record === null ? rejection : null);
     const lines = [
-      ...(record === null ? [] : timeline(record)),
+      ...(record === null ? [] : stepsOf(record).map((step) => stepLine(record, step))),
       ...(end === null ? [] : describeResult(end)),
       ...(end === null && record !== null ? [lineOf(record, cloud.clock.nowMs())] : []),
     ];
@@ -54,10 +51,4 @@ export const showVerb: Verb = {
 function hideNonces(record: RunRecord | null) {
   if (record === null) return null;
   return { ...record, attempts: record.attempts.map(({ nonce: _, ...shown }) => shown) };
-}
-
-function timeline(record: RunRecord): readonly string[] {
-  return stepsOf(record).map(
-    (step) => `${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`,
-  );
 }

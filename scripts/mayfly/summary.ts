@@ -1,4 +1,5 @@
 // A run's end in words: the result, or why the request was refused. Pure.
+import { faultLines } from '#scripts/mayfly/fault-lines.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
 import type { StoredResult } from '#scripts/mayfly/stored-result.ts';
 
@@ -21,10 +22,7 @@ export function describeResult(result: StoredResult): readonly string[] {
 }
 
 function describeRejection(result: StoredResult): readonly string[] {
-  const errors = result.errors.map(
-    (error) =>
-      `  ${error.field === '' ? 'the request' : error.field} is ${error.value}: ${error.rule}; accepted: ${error.accepted}`,
-  );
+  const errors = faultLines(result.errors);
   const head = `${result.runId ?? 'a request without an id'}: REJECTED (${result.cause})`;
   return [head, ...(errors.length === 0 ? [`  ${result.detail}`] : errors)];
 }

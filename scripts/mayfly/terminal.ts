@@ -6,8 +6,6 @@ export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The folder that relative file names are meant from. */
   readonly folder: string;
-  /** True when stderr is a terminal that may be rewritten. */
-  readonly moving: boolean;
   readStdin(): Promise<Uint8Array>;
   /** Data, to stdout. */
   write(text: string): void;
@@ -36,7 +34,6 @@ export function openTerminal(quiet: boolean): Terminal {
   return {
     environment: process.env,
     folder: process.env.MAYFLY_CALLER_DIR ?? process.cwd(),
-    moving,
     readStdin: () => buffer(process.stdin),
     write: (text) => {
       move(null);
@@ -61,4 +58,14 @@ export function openTerminal(quiet: boolean): Terminal {
       return controller.signal;
     },
   };
+}
+
+/** Waits for an interruption and keeps the process alive until then. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const alive = setInterval(() => {}, 60_000);
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  if (signal.aborted) resolve();
+  await promise;
+  clearInterval(alive);
 }

@@ -1,14 +1,8 @@
 // `mayfly watch RUN`: a run's life until its end, from the bucket alone.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
-import {
-  CommandError,
-  EXIT_INTERRUPTED,
-  EXIT_NOT_FOUND,
-  EXIT_REJECTED,
-  exitCodeOfRun,
-} from '#scripts/mayfly/exit-codes.ts';
-import { followRun, POLL_MS_DEFAULT } from '#scripts/mayfly/follow.ts';
+import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
+import { followRun, POLL_MS_DEFAULT, unknownRun } from '#scripts/mayfly/follow.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
@@ -56,10 +50,7 @@ export async function watchToEnd(cloud: Cloud, run: WatchedRun): Promise<number>
       terminal.note(`  cancel it:   mayfly cancel ${runId}`);
       return EXIT_INTERRUPTED;
     case 'unknown':
-      throw new CommandError(
-        EXIT_NOT_FOUND,
-        `nothing is known of a run ${runId} in ${cloud.target.bucket}: no record, no result, no rejection`,
-      );
+      throw unknownRun(runId, cloud.target.bucket);
     case 'ended':
     case 'rejected': {
       const lines = describeResult(end.result).join('\n');

@@ -3,9 +3,9 @@ import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment/layout.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { parseFields } from '#scripts/mayfly/request-file.ts';
 import { makeRunId } from '#scripts/mayfly/run-id.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
-import { parseJsonText } from '#shared/plan/message.ts';
 
 const EXAMPLES = new URL('../examples/', import.meta.url);
 
@@ -23,13 +23,7 @@ export async function readJob(file: string | null, folder: string): Promise<Job>
   const bytes = await readFile(path).catch((error: Error) => {
     throw usageError(`${file ?? path} cannot be read: ${error.message}`);
   });
-  const parsed = parseJsonText(bytes);
-  if (parsed.kind === 'unreadable') throw usageError(`${file ?? path}: ${parsed.reason}`);
-  const { value } = parsed;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw usageError(`${file ?? path}: a request is a JSON object`);
-  }
-  const fields = value as Readonly<Record<string, unknown>>;
+  const fields = parseFields(String(file ?? path), bytes);
   const runId =
     typeof fields.runId === 'string' ? fields.runId : makeRunId(systemClock, systemEntropy);
   const text = JSON.stringify({ runId, ...fields });

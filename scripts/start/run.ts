@@ -2,10 +2,10 @@
 // publisher would, the run is followed through the bucket, and what is left is counted at the end.
 import {
   clientEnvironment,
+  dataFolderLine,
   exampleCommands,
   exportLines,
 } from '#scripts/local-cloud/deployment/client-lines.ts';
-import { DATA_FOLDERS } from '#scripts/local-cloud/deployment/grants.ts';
 import {
   type Installation,
   openInstallation,
@@ -14,10 +14,9 @@ import { publish } from '#scripts/local-cloud/deployment/layout.ts';
 import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
 import { type FollowEnd, followRun } from '#scripts/mayfly/follow.ts';
-import { untilAborted } from '#scripts/mayfly/local.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
-import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { type Terminal, untilAborted } from '#scripts/mayfly/terminal.ts';
 import { type Job, readJob, uploadExampleData } from '#scripts/start/job.ts';
 import { showOutputs } from '#scripts/start/outputs.ts';
 import { describeLeft, isNothing } from '#scripts/start/proof.ts';
@@ -95,7 +94,6 @@ async function keepOpen(
   terminal: Terminal,
   interruption: AbortSignal,
 ): Promise<void> {
-  const folders = DATA_FOLDERS.map((folder) => `gs://${deployment.bucket}/${folder}`);
   terminal.write(
     [
       '',
@@ -105,7 +103,7 @@ async function keepOpen(
       '',
       ...exampleCommands(deployment),
       '',
-      `Runs may read and write ${folders.join(', ')}. Ctrl-C ends everything.`,
+      `${dataFolderLine(deployment)}; Ctrl-C ends everything`,
       '',
     ].join('\n'),
   );

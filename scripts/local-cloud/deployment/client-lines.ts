@@ -1,5 +1,6 @@
 // How programs that know nothing of Mayfly reach the local cloud: variables and ready commands.
 import { localEnvironment } from '#scripts/local-cloud/deployment/environment.ts';
+import { DATA_FOLDERS } from '#scripts/local-cloud/deployment/grants.ts';
 import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts';
 
 /** Variables for the command, for gcloud and for the client libraries. */
@@ -42,4 +43,10 @@ export function exampleCommands(deployment: LocalDeployment): readonly string[] 
     `curl -s '${baseUrl}/storage/v1/b/${bucket}/o?prefix=runs/results/'`,
     `node -e "const { Storage } = require('@google-cloud/storage'); new Storage({ apiEndpoint: '${baseUrl}', projectId: '${project}' }).bucket('${bucket}').getFiles({ prefix: 'runs/results/' }).then(([files]) => console.log(files.map((file) => file.name)))"`,
   ];
+}
+
+/** Where the data of runs may be. */
+export function dataFolderLine({ bucket }: LocalDeployment): string {
+  const folders = DATA_FOLDERS.map((folder) => `gs://${bucket}/${folder}`);
+  return `runs may read and write ${folders.join(', ')}`;
 }

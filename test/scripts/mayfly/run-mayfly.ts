@@ -30,7 +30,6 @@ export async function callMayfly(
   const open = (quiet: boolean): Terminal => ({
     environment: options.environment ?? {},
     folder: options.folder ?? process.cwd(),
-    moving: !quiet,
     readStdin: async () => Buffer.from(options.stdin ?? ''),
     write: (data) => {
       kept.stdout += data;
