@@ -12,6 +12,7 @@ import { CloudError } from '#shared/cloud/errors.ts';
 import { type MachineFact, machineKey } from '#shared/lifecycle/observation.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
+import { runHash } from '#shared/plan/names.ts';
 import { publishLook } from '#shared/runs/act.ts';
 import { advance } from '#shared/runs/advance.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
@@ -36,13 +37,14 @@ export async function handleSweep(
   report.unknownZones = [...machines.unknownZones].sort();
   const runIds = rotate(await listActive(deps.store), startedMs, settings.sweepPeriodSeconds);
   const records = new Map<string, RunRecord>();
+  const active = new Map(runIds.map((runId) => [runHash(runId), runId]));
   const endsMs = startedMs + PASS_BUDGET_MS;
-  await sweepMachines(deps, machines, { records, report, only: 'past-deadline' });
+  await sweepMachines(deps, machines, { records, active, report, only: 'past-deadline' });
   await eachBounded(runIds, RUNS_AT_ONCE, async (runId) => {
     if (clock.nowMs() >= endsMs) report.cut = true;
     else await sweepRun(deps, runId, machines, records, report);
   });
-  await sweepMachines(deps, machines, { records, report, only: 'others' });
+  await sweepMachines(deps, machines, { records, active, report, only: 'others' });
   await sweepDisks(deps, await listDisks(deps.compute, deployment), machines, report);
   realDeps.log('NOTICE', 'sweep-done', sentence(report), { report });
   for (const leak of report.leaks) {

@@ -23,6 +23,8 @@ export const LEAK_AFTER_MS = 15 * 60_000;
 export interface MachineSweep {
   /** By instance name: the records that this pass has read already. */
   readonly records: Map<string, RunRecord>;
+  /** The active runs by the hash in their machines' labels. */
+  readonly active: ReadonlyMap<string, string>;
   readonly report: SweepReport;
   readonly only: 'past-deadline' | 'others';
 }
@@ -44,7 +46,7 @@ async function sweepMachine(deps: RunDeps, machine: Machine, sweep: MachineSweep
   const { plan, sweepPeriodSeconds, reapsPerSweepMax } = deps.settings;
   const nowMs = deps.clock.nowMs();
   report.machines.seen += 1;
-  const owner = await ownerOf(deps, machine, sweep.records);
+  const owner = await ownerOf(deps, machine, sweep);
   const strayAfterMs = 2 * sweepPeriodSeconds * 1000;
   const verdict = judgeMachine(machine, owner, plan.deployment, strayAfterMs, nowMs);
   switch (verdict.kind) {
@@ -97,15 +99,23 @@ function note(machine: Machine, why: string): MachineNote {
   return { name, zone, machineType, usdPerHour: machineUsdPerHour(machineType, spot), why };
 }
 
-/** The run that a machine belongs to, found by the marker of its name when no active run has it. */
+/**
+ * The run that a machine belongs to: an active one by the label's hash, else the one that the marker of
+ * its name tells. A missing marker alone says nothing: it is written after the record, and may be lost.
+ */
 async function ownerOf(
   deps: RunDeps,
   machine: Machine,
-  records: ReadonlyMap<string, RunRecord>,
+  { records, active }: MachineSweep,
 ): Promise<Owner> {
   const known = records.get(machine.name);
   if (known !== undefined) return { kind: 'record', record: known };
   try {
+    const activeId = active.get(machine.labels['run-hash'] ?? '');
+    if (activeId !== undefined) {
+      const live = await loadRecord(deps.store, activeId);
+      return live === null ? { kind: 'none' } : { kind: 'record', record: live.record };
+    }
     const reply = await deps.store.read(markerObject(machine.name));
     if (reply.kind === 'absent') return { kind: 'none' };
     const reading = readMarker(reply.bytes);

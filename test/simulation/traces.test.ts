@@ -190,4 +190,39 @@ describe('a claim whose reply is lost', () => {
   });
 });
 
+describe('a machine whose marker was never written', () => {
+  test('its run is active: a record that cannot be read in one pass does not make it a stray', async () => {
+    const marker = { function: 'submit', method: 'storage.objects.insert' } as const;
+    let at = -1;
+    const calm = start({
+      before: (call, kernel) => {
+        const own = kernel.calls.filter((one) => one.function === 'submit').length - 1;
+        if (call.method === marker.method && call.name.startsWith('runs/gce-status/')) at = own;
+      },
+    });
+    await calm.run(MINUTE_MS, { sweeps: false });
+    const never = { ...GOOD_GUEST, bootMs: 20 * MINUTE_MS };
+    const kernel = start({
+      guest: () => never,
+      kill: { function: 'submit', at, when: 'before' },
+    });
+    await kernel.run(6 * MINUTE_MS);
+    expect(kernel.machines()).toHaveLength(1);
+    kernel.world.faults.plant({
+      match: {
+        method: 'storage.objects.get',
+        nameIncludes: 'record.json',
+        principal: 'sweep@local-project.iam.gserviceaccount.com',
+      },
+      effect: 'after',
+      kind: 'garbage',
+      times: 1,
+    });
+    await kernel.run(3 * MINUTE_MS);
+    expect(kernel.logs.map(({ event }) => event)).toContain('run-unknown');
+    expect(kernel.machines()).toHaveLength(1);
+    expect(kernel.record('r1')?.attempts[0]).toMatchObject({ order: null, end: null });
+  });
+});
+
 const NO_RETRY = { preempted: 0, infrastructure: 0, outOfMemory: 0, failed: 0 };
