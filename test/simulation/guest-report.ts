@@ -8,14 +8,14 @@ interface Reporter {
   readonly attempt: number;
   readonly object: string;
   readonly nonce: string;
-  readonly bootEpoch: () => number;
+  /** In seconds, by its own clock. */
+  readonly bootEpoch: number;
 }
 
 export class GuestReport {
   readonly #machine: { readonly id: string; readonly name: string; readonly zone: string };
   readonly #calls: GuestCalls;
   readonly #reporter: Reporter;
-  #bootEpoch: number | null = null;
 
   constructor(
     machine: { readonly id: string; readonly name: string; readonly zone: string },
@@ -33,7 +33,6 @@ export class GuestReport {
     change: object,
     tries = Number.POSITIVE_INFINITY,
   ): Promise<'written' | 'ended' | 'given-up'> {
-    this.#bootEpoch ??= this.#reporter.bootEpoch();
     const text = JSON.stringify(this.#marker(status, change));
     try {
       return await this.#calls.persist(() => this.#tryWrite(text), tries);
@@ -60,7 +59,8 @@ export class GuestReport {
   }
 
   #marker(status: string, change: object): object {
-    const { runId, attempt, nonce } = this.#reporter;
+    const { runId, attempt, nonce, bootEpoch } = this.#reporter;
+    const nowEpoch = Math.floor(this.#calls.clock.nowMs() / 1000);
     const running = status === 'RUNNING';
     return {
       status,
@@ -68,9 +68,9 @@ export class GuestReport {
       instance: this.#machine.name,
       zone: this.#machine.zone,
       detail: '',
-      boot_epoch: this.#bootEpoch,
-      exec_start_epoch: this.#bootEpoch,
-      end_epoch: running ? null : this.#reporter.bootEpoch(),
+      boot_epoch: bootEpoch,
+      exec_start_epoch: bootEpoch,
+      end_epoch: running ? null : nowEpoch,
       schema: 1,
       run_id: runId,
       attempt,

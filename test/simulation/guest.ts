@@ -85,7 +85,7 @@ export class Guest {
       attempt,
       object: this.#blank('MARKER_OBJECT'),
       nonce: this.#blank('NONCE'),
-      bootEpoch: () => Math.floor(world.clock.nowMs() / 1000),
+      bootEpoch: Math.floor(world.clock.nowMs() / 1000),
     });
   }
 

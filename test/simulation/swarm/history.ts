@@ -13,6 +13,8 @@ export class History {
   readonly deletedOutside = new Set<string>();
   /** Instance id → instance name, of every machine that ever was. */
   readonly machines = new Map<string, string>();
+  /** Instance id → when it first ran. */
+  readonly started = new Map<string, number>();
   /** `requestId` of intents that have become a machine. */
   readonly landed = new Set<string>();
   /** Instance names whose marker once said SUCCEEDED, and causes that markers ever named. */

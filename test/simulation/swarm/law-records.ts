@@ -143,10 +143,9 @@ function judgeCause(
       return;
     case 'ttl': {
       const spoken = history.causes.get(attempt.instance)?.has('ttl') === true;
-      const endsMs =
-        attempt.runningMs === null
-          ? deadlineMs(attempt)
-          : attempt.runningMs + after.terms.ttlSeconds * 1000;
+      const ttlMs = after.terms.ttlSeconds * 1000;
+      const starts = ids.flatMap((id) => history.started.get(id) ?? []);
+      const endsMs = Math.min(deadlineMs(attempt), ...starts.map((startMs) => startMs + ttlMs));
       if (!spoken && truth.nowMs < endsMs - 2 * skewMs) lie('its time was not up');
       return;
     }

@@ -93,6 +93,11 @@ export class Laws {
     this.#trace(`${this.truth.nowMs} ${line}`);
   }
 
+  started(instanceId: string): void {
+    const { started } = this.history;
+    if (!started.has(instanceId)) started.set(instanceId, this.truth.nowMs);
+  }
+
   worked(work: Work): void {
     const all = this.#kernel.works.filter((one) => one.runId === work.runId);
     this.trace(`${work.runId} attempt ${work.attempt} works on ${work.instanceId}`);

@@ -25,12 +25,12 @@ export interface Stage {
 /** Ends of what lasts: called at its end, or when the world is healed. */
 export type Relief = () => void;
 
-/** Gives how to end it, or null when it is over at once; false when there was nothing to happen to. */
-type Happen = (stage: Stage, mishap: Mishap) => Relief | null | false;
+/** Gives how to end it, null when it is over at once, `nothing` when there was nothing to happen to. */
+type Happen = (stage: Stage, mishap: Mishap) => Relief | null | 'nothing';
 
-export function happen(stage: Stage, mishap: Mishap): Relief | null {
+export function happen(stage: Stage, mishap: Mishap): Relief | null | 'nothing' {
   const relief = HAPPENINGS[mishap.kind](stage, mishap);
-  if (relief === false) return null;
+  if (relief === 'nothing') return relief;
   stage.laws.trace(`mishap ${mishap.kind}`);
   count(stage.chaos.counts, `fault ${mishap.kind}`);
   return relief;
@@ -51,7 +51,7 @@ function onMachine(
   return (stage, { which }) => {
     const machines = stage.laws.truth.machines().filter(wanted);
     const machine = machines[Math.floor(which * machines.length)];
-    if (machine === undefined) return false;
+    if (machine === undefined) return 'nothing';
     act(stage, machine);
     return null;
   };
@@ -75,7 +75,7 @@ function onZone(method: string, body: object, healing: object): Happen {
 function publish(text: (run: ScenarioRun) => object | string): Happen {
   return (stage, mishap) => {
     const run = runOf(stage, mishap);
-    if (run === undefined) return false;
+    if (run === undefined) return 'nothing';
     const message = text(run);
     const json = typeof message === 'string' ? message : JSON.stringify(message);
     stage.kernel.publish('run-requests', json);
@@ -85,7 +85,7 @@ function publish(text: (run: ScenarioRun) => object | string): Happen {
 
 const cancel: Happen = (stage, mishap) => {
   const run = runOf(stage, mishap);
-  if (run === undefined) return false;
+  if (run === undefined) return 'nothing';
   stage.laws.history.cancelled.add(run.runId);
   stage.kernel.publish('run-requests', JSON.stringify({ cancel: run.runId, reason: 'enough' }));
   return null;
@@ -122,7 +122,7 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     stage.chaos.outages.add(zone);
     return () => {
       stage.chaos.outages.delete(zone);
-      if (relief) relief();
+      if (typeof relief === 'function') relief();
     };
   },
   'partial-list': onZone('local.compute.unreachable', { how: 'warning' }, { how: null }),
@@ -168,6 +168,6 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     const params = { project, zone: zoneOf(mishap) };
     return kernel.call({ method: 'compute.instances.insert', params, body }).status === 200
       ? null
-      : false;
+      : 'nothing';
   },
 };

@@ -8,7 +8,7 @@ import { judgeEnds, openEnds } from '#test/simulation/swarm/ends.ts';
 import { drawGuest } from '#test/simulation/swarm/guests.ts';
 import { Laws, Violation } from '#test/simulation/swarm/laws.ts';
 import { happen, type Relief, requestOf, type Stage } from '#test/simulation/swarm/mishaps.ts';
-import { type Scenario, worldOf } from '#test/simulation/swarm/scenario.ts';
+import { type Mishap, type Scenario, worldOf } from '#test/simulation/swarm/scenario.ts';
 import { placeStrangers } from '#test/simulation/swarm/strangers.ts';
 
 const MINUTE_MS = 60_000;
@@ -18,6 +18,8 @@ const MINUTE_MS = 60_000;
  */
 export const LIVENESS_MS = 240 * MINUTE_MS;
 const CHUNK_MS = 10 * MINUTE_MS;
+const MISHAP_TRIES = 40;
+const MISHAP_PAUSE_MS = 17_000;
 
 export interface Outcome {
   readonly seed: number;
@@ -44,7 +46,10 @@ export async function runScenario(scenario: Scenario, keepLines = false): Promis
   let laws: Laws | null = null;
   const kernel = new Kernel({
     world: worldOf(scenario),
-    guest: () => drawGuest(chaos),
+    guest: (machine) => {
+      laws?.started(machine.id);
+      return drawGuest(chaos);
+    },
     interference: interferenceOf(chaos, {
       around: (actor, call, perform) =>
         laws === null ? perform() : laws.around(actor, call, perform),
@@ -87,14 +92,7 @@ async function live(stage: Stage): Promise<void> {
     kernel.spawn(published);
   }
   for (const mishap of scenario.mishaps) {
-    const happened = kernel.clock.sleep(mishap.atMs).then(async () => {
-      const relief = happen(stage, mishap);
-      if (relief === null) return;
-      reliefs.add(relief);
-      await kernel.clock.sleep(mishap.forMs);
-      if (reliefs.delete(relief)) relief();
-    });
-    kernel.spawn(happened);
+    kernel.spawn(kernel.clock.sleep(mishap.atMs).then(() => suffer(stage, mishap, reliefs)));
   }
   await kernel.run(scenario.chaosMs);
   chaos.healed = true;
@@ -103,6 +101,23 @@ async function live(stage: Stage): Promise<void> {
   kernel.world.compute.outcomes.length = 0;
   await heal(stage);
   judgeEnds(stage);
+}
+
+/** What has nothing to happen to yet waits for it. */
+async function suffer(stage: Stage, mishap: Mishap, reliefs: Set<Relief>): Promise<void> {
+  const { kernel, chaos } = stage;
+  for (let tries = 0; tries < MISHAP_TRIES && !chaos.healed; tries++) {
+    const relief = happen(stage, mishap);
+    if (relief === 'nothing') {
+      await kernel.clock.sleep(MISHAP_PAUSE_MS);
+      continue;
+    }
+    if (relief === null) return;
+    reliefs.add(relief);
+    await kernel.clock.sleep(mishap.forMs);
+    if (reliefs.delete(relief)) relief();
+    return;
+  }
 }
 
 async function heal(stage: Stage): Promise<void> {

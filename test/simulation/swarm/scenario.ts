@@ -47,7 +47,7 @@ export function drawScenario(seed: number): Scenario {
   const draws = new Draws(seed);
   const size = draws.of('size');
   const large = size.chance(0.02);
-  const chaosMs = (5 + size.below(large ? 180 : 90)) * MINUTE_MS;
+  const chaosMs = (4 + size.below(large || size.chance(0.1) ? 120 : 20)) * MINUTE_MS;
   const count = large ? 8 + size.below(8) : 1 + size.below(3);
   const runs = Array.from({ length: count }, (_, index) => drawRun(draws, index, chaosMs));
   const rates = drawRates(draws);
@@ -66,7 +66,7 @@ function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
   const retries = () => random.below(3);
   return {
     runId: `r${index + 1}`,
-    atMs: random.below(chaosMs / 3),
+    atMs: random.below(chaosMs / 2),
     request: {
       place: { zones: ZONES.slice(0, 1 + random.below(ZONES.length)) },
       provisioning: pick(random, ['standard', 'spot', 'spot-then-standard']),
@@ -117,8 +117,9 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
   const spreads = [20 * 1000, 10 * MINUTE_MS, 120 * MINUTE_MS];
   const zones = Object.fromEntries(ZONES.map((zone) => [zone, {}]));
   const slowStart = draw([60_000, 5 * MINUTE_MS, 11 * MINUTE_MS]);
+  /** A machine that runs can be seen. */
+  const lag = has('slow-start') ? slowStart : 2_000;
   const slowDelete = draw([60_000, 5 * MINUTE_MS]);
-  const lag = draw([2_000, 20_000, 90_000]);
   const windowMs = draw([1_000, 60_000, 10 * MINUTE_MS]);
   const spreadMs = draw(spreads);
   return {
