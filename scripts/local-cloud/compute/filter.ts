@@ -1,5 +1,6 @@
 // The `filter` parameter of Compute's lists, in both styles: AIP-160 (`labels.k = v`, `labels.k:*`,
 // AND, OR, NOT, parentheses) and the older `field eq regular-expression` (whole value, RE2 syntax).
+import { readFilter, TokenReader, unquote } from '#scripts/local-cloud/filter-tokens.ts';
 import { asObject, type JsonObject } from '#scripts/local-cloud/json.ts';
 
 export type Matcher = (resource: JsonObject) => boolean;
@@ -36,19 +37,6 @@ function compare(actual: string | undefined, wanted: string): number {
   return Number.isNaN(difference) ? textual : difference;
 }
 
-function tokensOf(text: string): string[] | null {
-  const tokens: string[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.trimEnd().length) {
-    const match = TOKEN.exec(text);
-    if (match === null) {
-      return null;
-    }
-    tokens.push(match[0].trim());
-  }
-  return tokens;
-}
-
 function valueAt(resource: JsonObject, path: string): string | undefined {
   let value: unknown = resource;
   for (const part of path.split('.')) {
@@ -57,29 +45,23 @@ function valueAt(resource: JsonObject, path: string): string | undefined {
   return value === undefined || value === null ? undefined : String(value);
 }
 
-const unquote = (token: string) =>
-  token.startsWith('"') ? token.slice(1, -1).replace(/\\(.)/g, '$1') : token;
-
-/** A reader of the tokens by recursive descent; any token out of place throws a SyntaxError. */
+/** Recursive descent over the tokens. */
 class FilterReader {
-  readonly #tokens: readonly string[];
-  #index = 0;
+  readonly #tokens: TokenReader;
 
-  constructor(tokens: readonly string[]) {
-    this.#tokens = tokens;
+  constructor(text: string) {
+    this.#tokens = new TokenReader(text, TOKEN);
   }
 
   readAll(): Matcher {
     const matcher = this.#readAlternatives();
-    if (this.#index < this.#tokens.length) {
-      throw new SyntaxError(`unexpected ${this.#tokens[this.#index]}`);
-    }
+    this.#tokens.expectEnd();
     return matcher;
   }
 
   #readAlternatives(): Matcher {
     const terms = [this.#readSequence()];
-    while (this.#takeIf('OR')) {
+    while (this.#tokens.takeIf('OR')) {
       terms.push(this.#readSequence());
     }
     return (resource) => terms.some((term) => term(resource));
@@ -89,8 +71,8 @@ class FilterReader {
   #readSequence(): Matcher {
     const terms = [this.#readTerm()];
     for (;;) {
-      this.#takeIf('AND');
-      const next = this.#tokens[this.#index];
+      this.#tokens.takeIf('AND');
+      const { next } = this.#tokens;
       if (next === undefined || next === ')' || next === 'OR') {
         return (resource) => terms.every((term) => term(resource));
       }
@@ -99,55 +81,27 @@ class FilterReader {
   }
 
   #readTerm(): Matcher {
-    if (this.#takeIf('NOT')) {
+    if (this.#tokens.takeIf('NOT')) {
       const negated = this.#readTerm();
       return (resource) => !negated(resource);
     }
-    if (this.#takeIf('(')) {
+    if (this.#tokens.takeIf('(')) {
       const inner = this.#readAlternatives();
-      if (!this.#takeIf(')')) {
-        throw new SyntaxError('missing )');
-      }
+      this.#tokens.expect(')');
       return inner;
     }
-    const path = this.#take();
-    const operator = OPERATORS[this.#take()];
-    const wanted = unquote(this.#take());
+    const path = this.#tokens.take();
+    const operator = OPERATORS[this.#tokens.take()];
+    const wanted = unquote(this.#tokens.take());
     if (operator === undefined || !/^[a-zA-Z][\w.-]*$/.test(path)) {
       throw new SyntaxError(`no comparison at ${path}`);
     }
     const test = operator(wanted);
     return (resource) => test(valueAt(resource, path));
   }
-
-  #take(): string {
-    const token = this.#tokens[this.#index];
-    if (token === undefined) {
-      throw new SyntaxError('the filter ends too early');
-    }
-    this.#index += 1;
-    return token;
-  }
-
-  #takeIf(word: string): boolean {
-    const found = this.#tokens[this.#index] === word;
-    this.#index += found ? 1 : 0;
-    return found;
-  }
 }
 
 /** A test for resources; the fault's text when the filter cannot be read. Empty matches everything. */
 export function compileFilter(text: string): Matcher | string {
-  if (text.trim() === '') {
-    return () => true;
-  }
-  const tokens = tokensOf(text);
-  if (tokens === null) {
-    return `unreadable filter: ${text}`;
-  }
-  try {
-    return new FilterReader(tokens).readAll();
-  } catch (error) {
-    return error instanceof SyntaxError ? error.message : String(error);
-  }
+  return text.trim() === '' ? () => true : readFilter(() => new FilterReader(text).readAll());
 }

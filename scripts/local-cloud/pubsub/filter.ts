@@ -1,47 +1,29 @@
 // A subscription's filter over attributes: `attributes.k = "v"`, `!=`, `attributes:k`,
 // `hasPrefix(attributes.k, "p")`, NOT, AND, OR and parentheses.
+import { readFilter, TokenReader, unquote } from '#scripts/local-cloud/filter-tokens.ts';
 
 export type AttributeTest = (attributes: Readonly<Record<string, string>>) => boolean;
 
 const TOKEN = /\s*(hasPrefix|attributes|AND|OR|NOT|!=|[().:,=-]|"(?:[^"\\]|\\.)*"|[\w-]+)/y;
 
-function tokensOf(text: string): string[] {
-  const tokens: string[] = [];
-  TOKEN.lastIndex = 0;
-  while (TOKEN.lastIndex < text.trimEnd().length) {
-    const match = TOKEN.exec(text);
-    if (match === null) {
-      throw new SyntaxError(`unreadable filter: ${text}`);
-    }
-    tokens.push(match[1] ?? '');
-  }
-  return tokens;
-}
-
-const textOf = (token: string) =>
-  token.startsWith('"') ? token.slice(1, -1).replace(/\\(.)/g, '$1') : token;
-
 class FilterReader {
-  readonly #tokens: readonly string[];
-  #index = 0;
+  readonly #tokens: TokenReader;
 
   constructor(text: string) {
-    this.#tokens = tokensOf(text);
+    this.#tokens = new TokenReader(text, TOKEN);
   }
 
   readAll(): AttributeTest {
     const test = this.#readTerms();
-    if (this.#index < this.#tokens.length) {
-      throw new SyntaxError(`unexpected ${this.#tokens[this.#index]}`);
-    }
+    this.#tokens.expectEnd();
     return test;
   }
 
   /** AND and OR may not be mixed without parentheses. */
   #readTerms(): AttributeTest {
     const terms = [this.#readTerm()];
-    const joint = this.#tokens[this.#index];
-    while ((joint === 'AND' || joint === 'OR') && this.#takeIf(joint)) {
+    const joint = this.#tokens.next;
+    while ((joint === 'AND' || joint === 'OR') && this.#tokens.takeIf(joint)) {
       terms.push(this.#readTerm());
     }
     return joint === 'OR'
@@ -50,75 +32,50 @@ class FilterReader {
   }
 
   #readTerm(): AttributeTest {
-    if (this.#takeIf('NOT') || this.#takeIf('-')) {
+    if (this.#tokens.takeIf('NOT') || this.#tokens.takeIf('-')) {
       const negated = this.#readTerm();
       return (attributes) => !negated(attributes);
     }
-    if (this.#takeIf('(')) {
+    if (this.#tokens.takeIf('(')) {
       const inner = this.#readTerms();
-      this.#expect(')');
+      this.#tokens.expect(')');
       return inner;
     }
-    if (this.#takeIf('hasPrefix')) {
+    if (this.#tokens.takeIf('hasPrefix')) {
       return this.#readPrefix();
     }
-    this.#expect('attributes');
-    if (this.#takeIf(':')) {
-      const key = textOf(this.#take());
+    this.#tokens.expect('attributes');
+    if (this.#tokens.takeIf(':')) {
+      const key = unquote(this.#tokens.take());
       return (attributes) => attributes[key] !== undefined;
     }
     return this.#readComparison();
   }
 
   #readPrefix(): AttributeTest {
-    this.#expect('(');
-    this.#expect('attributes');
-    this.#expect('.');
-    const key = textOf(this.#take());
-    this.#expect(',');
-    const prefix = textOf(this.#take());
-    this.#expect(')');
+    this.#tokens.expect('(');
+    this.#tokens.expect('attributes');
+    this.#tokens.expect('.');
+    const key = unquote(this.#tokens.take());
+    this.#tokens.expect(',');
+    const prefix = unquote(this.#tokens.take());
+    this.#tokens.expect(')');
     return (attributes) => attributes[key]?.startsWith(prefix) === true;
   }
 
   #readComparison(): AttributeTest {
-    this.#expect('.');
-    const key = textOf(this.#take());
-    const different = this.#takeIf('!=');
+    this.#tokens.expect('.');
+    const key = unquote(this.#tokens.take());
+    const different = this.#tokens.takeIf('!=');
     if (!different) {
-      this.#expect('=');
+      this.#tokens.expect('=');
     }
-    const wanted = textOf(this.#take());
+    const wanted = unquote(this.#tokens.take());
     return (attributes) => (attributes[key] === wanted) !== different;
-  }
-
-  #take(): string {
-    const token = this.#tokens[this.#index];
-    if (token === undefined) {
-      throw new SyntaxError('the filter ends too early');
-    }
-    this.#index += 1;
-    return token;
-  }
-
-  #takeIf(word: string): boolean {
-    const found = this.#tokens[this.#index] === word;
-    this.#index += found ? 1 : 0;
-    return found;
-  }
-
-  #expect(word: string): void {
-    if (!this.#takeIf(word)) {
-      throw new SyntaxError(`expected ${word}`);
-    }
   }
 }
 
 /** The filter as a test; the fault's text when it cannot be read. Empty lets everything through. */
 export function compileAttributeFilter(text: string): AttributeTest | string {
-  try {
-    return text.trim() === '' ? () => true : new FilterReader(text).readAll();
-  } catch (error) {
-    return error instanceof SyntaxError ? error.message : String(error);
-  }
+  return text.trim() === '' ? () => true : readFilter(() => new FilterReader(text).readAll());
 }
