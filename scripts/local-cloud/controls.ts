@@ -20,7 +20,7 @@ import {
   asStringMap,
   type JsonObject,
 } from '#scripts/local-cloud/json.ts';
-import { readFault, readOutcome } from '#scripts/local-cloud/plants.ts';
+import { FAULT_KINDS, readFault, readOutcome } from '#scripts/local-cloud/plants.ts';
 import { settleDelivery } from '#scripts/local-cloud/pubsub/delivery.ts';
 import { settleAttempt } from '#scripts/local-cloud/scheduler/jobs.ts';
 
@@ -107,7 +107,8 @@ const plantFaults: Control = ({ world }, body) => {
   const sent = body.faults === undefined ? [body] : asArray(body.faults).map(asObject);
   const faults = sent.map(readFault).filter((fault): fault is Fault => fault !== null);
   if (faults.length !== sent.length) {
-    return refuse(400, 'invalid', 'A fault needs effect, kind and times; see faults.ts.');
+    const rule = `effect is before or after, kind is one of ${FAULT_KINDS.join(', ')}`;
+    return refuse(400, 'invalid', `No fault: ${JSON.stringify(body).slice(0, 200)}; ${rule}.`);
   }
   world.faults.plant(...faults);
   return ok({ planted: faults.length });

@@ -77,12 +77,13 @@ export class FaultPlan {
 
 /** Runs the call under a fault. `perform` is the call itself. */
 export function disturb(fault: Fault, call: Call, perform: () => Reply): Reply {
-  const slow = fault.kind === 'slow';
-  const performed = fault.effect === 'after' || slow ? perform() : null;
-  if (slow && performed !== null) {
-    return { ...performed, disturbance: 'slow' };
+  if (fault.kind === 'slow') {
+    return { ...perform(), disturbance: 'slow' };
   }
-  if (fault.kind === 'status' || fault.kind === 'slow') {
+  if (fault.effect === 'after') {
+    perform();
+  }
+  if (fault.kind === 'status') {
     return plantedRefusal(call.method, fault.status ?? 503, fault.reason);
   }
   return { status: fault.kind === 'garbage' ? 200 : 0, headers: {}, disturbance: fault.kind };

@@ -9,11 +9,11 @@ import {
   type JsonObject,
 } from '#scripts/local-cloud/json.ts';
 
-const KINDS = ['status', 'cut', 'hang', 'slow', 'garbage'] as const;
+export const FAULT_KINDS = ['status', 'cut', 'hang', 'slow', 'garbage'] as const;
 
 /** Null when the effect or the kind is none. `times` is 1 unless given; `"always"` never ends. */
 export function readFault(value: JsonObject): Fault | null {
-  const kind = KINDS.find((known) => known === value.kind);
+  const kind = FAULT_KINDS.find((known) => known === value.kind);
   const { effect } = value;
   if (kind === undefined || (effect !== 'before' && effect !== 'after')) {
     return null;
