@@ -29,17 +29,28 @@ function getObject(context: Context, call: Call): Reply {
   );
 }
 
-function deleteObject(context: Context, call: Call): Reply {
-  const found = findObject(context, call, 'storage.objects.delete');
+/** The object, if it may be changed now. */
+function findToChange(
+  context: Context,
+  call: Call,
+  permission: string,
+): ReturnType<typeof findObject> {
+  const found = findObject(context, call, permission);
   if ('refusal' in found) {
-    return found.refusal;
+    return found;
   }
   const { bucket, object } = found;
   const refusal =
     unmetCondition(call.params, object, true) ?? tooSoon(context, bucket, object.name);
-  if (refusal !== null) {
-    return refusal;
+  return refusal === null ? found : { refusal };
+}
+
+function deleteObject(context: Context, call: Call): Reply {
+  const found = findToChange(context, call, 'storage.objects.delete');
+  if ('refusal' in found) {
+    return found.refusal;
   }
+  const { bucket, object } = found;
   bucket.objects.delete(object.name);
   bucket.changedMs.set(object.name, context.nowMs);
   notifyChange(context, bucket, 'OBJECT_DELETE', object, undefined);
@@ -47,16 +58,11 @@ function deleteObject(context: Context, call: Call): Reply {
 }
 
 function patchObject(context: Context, call: Call): Reply {
-  const found = findObject(context, call, 'storage.objects.update');
+  const found = findToChange(context, call, 'storage.objects.update');
   if ('refusal' in found) {
     return found.refusal;
   }
   const { bucket, object } = found;
-  const refusal =
-    unmetCondition(call.params, object, true) ?? tooSoon(context, bucket, object.name);
-  if (refusal !== null) {
-    return refusal;
-  }
   object.settings = { ...object.settings, ...settingsOf(asObject(call.body)) };
   object.metageneration += 1;
   object.updatedMs = context.nowMs;
