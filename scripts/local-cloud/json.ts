@@ -8,7 +8,7 @@ export function asObject(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-export function isObject(value: unknown): value is JsonObject {
+function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

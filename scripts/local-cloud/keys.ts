@@ -11,7 +11,7 @@ interface SigningKey {
   readonly publicJwk: JsonObject;
 }
 
-export const ISSUER = 'https://accounts.google.com';
+const ISSUER = 'https://accounts.google.com';
 const TOKEN_LIFETIME_SECONDS = 3600;
 /** The key in use and its predecessor: usually two live at a time. */
 const PUBLISHED_KEYS_MAX = 2;

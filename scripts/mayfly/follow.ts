@@ -17,7 +17,7 @@ import {
 
 export const POLL_MS_DEFAULT = 2000;
 /** How long a run that nothing is known of may take to show up. */
-export const APPEAR_MS_MAX = 60_000;
+const APPEAR_MS_MAX = 60_000;
 
 export interface FollowDeps {
   readonly store: ObjectStore;

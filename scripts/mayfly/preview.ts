@@ -15,7 +15,7 @@ import type {
 import { planIntent, planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
 
-export const PREVIEW_RUN_ID = 'run-preview';
+const PREVIEW_RUN_ID = 'run-preview';
 const NONCE_ZEROS = '0'.repeat(32);
 
 /** The shape of `mayfly plan --json`. */

@@ -75,7 +75,7 @@ function legalLabelKey(key: string): string {
 }
 
 /** Lower case, `-` for what a label cannot hold, cut to its length. */
-export function legalLabelValue(value: string): string {
+function legalLabelValue(value: string): string {
   return value
     .toLowerCase()
     .replace(/[^a-z0-9_-]/g, '-')

@@ -16,7 +16,7 @@ import { parseRequest } from '#shared/plan/request.ts';
 const SUBNETWORK_REGIONS = ['us-central1', 'us-east1', 'us-west1', 'europe-west1', 'europe-west4'];
 export const WORKER = 'worker@p.iam.gserviceaccount.com';
 
-export const scripts: GuestScripts = readGuestScripts();
+const scripts: GuestScripts = readGuestScripts();
 
 export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings {
   return {
@@ -48,7 +48,7 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export const makeRequestJson = (fields: Fields = {}): Fields => ({
+const makeRequestJson = (fields: Fields = {}): Fields => ({
   runId: 'run-1',
   image: 'alpine:3.20',
   ...fields,

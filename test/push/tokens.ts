@@ -6,9 +6,9 @@ import type { PushSettings } from '#shared/cloud/config.ts';
 
 /** 2026-12-01T00:00:00Z. */
 export const NOW_SECONDS = 1_796_083_200;
-export const NOW_MS = NOW_SECONDS * 1000;
+const NOW_MS = NOW_SECONDS * 1000;
 
-export const AUDIENCE = 'https://submit.example/';
+const AUDIENCE = 'https://submit.example/';
 export const PUSHER = 'mayfly-push@p.iam.gserviceaccount.com';
 
 export const settings = (changes: Partial<PushSettings> = {}): PushSettings => ({

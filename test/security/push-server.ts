@@ -17,7 +17,7 @@ import {
   startKeyEndpoint,
 } from '#test/push/tokens.ts';
 
-export const GOOD_PUSH = JSON.stringify({
+const GOOD_PUSH = JSON.stringify({
   message: { data: 'e30=', messageId: '1', publishTime: '2026-12-01T00:00:00Z' },
   subscription: 'projects/p/subscriptions/mayfly-submit',
 });

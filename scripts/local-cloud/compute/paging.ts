@@ -4,7 +4,7 @@ import { refuse } from '#scripts/local-cloud/api-errors.ts';
 import type { Call, Reply } from '#scripts/local-cloud/call.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 
-export const PAGE_MAX = 500;
+const PAGE_MAX = 500;
 
 export type Page<Item> =
   | { readonly items: readonly Item[]; readonly fields: JsonObject }

@@ -63,7 +63,7 @@ function actAsError(compute: ComputeState, { serviceAccount }: Demand): Operatio
 }
 
 /** The CPU metric of a machine family: N1, E2 and what has none of its own count as CPUS. */
-export function cpuMetric(machineType: string, spot: boolean): string {
+function cpuMetric(machineType: string, spot: boolean): string {
   const family = machineType.split('-')[0]?.toUpperCase() ?? '';
   const own = ['N2', 'N2D', 'C2', 'C2D', 'C3', 'T2D', 'T2A', 'A2', 'M1', 'M2', 'M3'];
   return spot ? 'PREEMPTIBLE_CPUS' : own.includes(family) ? `${family}_CPUS` : 'CPUS';
@@ -75,7 +75,7 @@ function gpuMetric(acceleratorType: string, spot: boolean): string {
 }
 
 /** What one machine takes of each metric. */
-export function demandOf(world: World, machineType: string, spot: boolean): Map<string, number> {
+function demandOf(world: World, machineType: string, spot: boolean): Map<string, number> {
   const spec = world.options.compute.machineTypes[machineType];
   const demand = new Map([['INSTANCES', 1]]);
   if (spec !== undefined) {

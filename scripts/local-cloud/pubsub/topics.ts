@@ -27,7 +27,7 @@ const ATTRIBUTE_KEY_BYTES_MAX = 256;
 const ATTRIBUTE_VALUE_BYTES_MAX = 1024;
 
 /** `params.topic` is the full name, or the short one beside `params.project`. */
-export const topicName = ({ project = '', topic = '' }: Call['params']) =>
+const topicName = ({ project = '', topic = '' }: Call['params']) =>
   topic.includes('/') ? topic : `projects/${project}/topics/${topic}`;
 
 /** The refusal of a short name of a topic or subscription. */

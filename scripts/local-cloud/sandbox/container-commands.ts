@@ -167,7 +167,7 @@ export function describeContainer({ config, state }: Container): object {
 }
 
 /** Throws docker's own refusal when there is no such container. */
-export function requireContainer(session: DockerSession, name: string): Container {
+function requireContainer(session: DockerSession, name: string): Container {
   const container = session.store.find(name);
   if (container === null) throw noSuchContainer(name);
   return container;
