@@ -1,9 +1,10 @@
 // Rules on what the deployment allows a run: account, capabilities, time, money, tasks.
+import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { fault } from '#shared/plan/fault.ts';
 import { JOB_SIZES } from '#shared/plan/jobs-inventory.ts';
 import { TIMEOUT_RESERVE_SECONDS, TTL_SECONDS_MIN } from '#shared/plan/limits.ts';
 import type { Fault } from '#shared/plan/model.ts';
-import { defaultTtlSeconds, KEPT_CAPABILITIES } from '#shared/plan/request-defaults.ts';
+import { defaultTtlSeconds } from '#shared/plan/request-defaults.ts';
 import { NONE, type Rule } from '#shared/plan/rule.ts';
 
 const accountListed: Rule = {

@@ -1,5 +1,6 @@
 // What stands for the fields that a request leaves out (contract §1): the parsed fields become the
 // one complete shape that everything after validation works on.
+import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { acceleratorType } from '#shared/plan/gpu-types.ts';
 import { JOB_SIZES } from '#shared/plan/jobs-inventory.ts';
 import { legalLabels } from '#shared/plan/labels.ts';
@@ -8,17 +9,6 @@ import type { PlanSettings, ResourceNeed, RunRequest, Runtime } from '#shared/pl
 import { packageSha256 } from '#shared/plan/package-name.ts';
 import type { ParsedRequest } from '#shared/plan/request-fields.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
-
-/** What every container keeps; `capabilities` of a request are added to these. */
-export const KEPT_CAPABILITIES = [
-  'CHOWN',
-  'DAC_OVERRIDE',
-  'FOWNER',
-  'SETGID',
-  'SETUID',
-  'KILL',
-  'NET_BIND_SERVICE',
-] as const;
 
 const DEFAULT_RETRY = { preempted: 3, infrastructure: 2, outOfMemory: 1, failed: 0 };
 
@@ -115,8 +105,7 @@ function placePart({ place = {} }: ParsedRequest, settings: PlanSettings): RunRe
 }
 
 function addedCapabilities({ capabilities = [] }: ParsedRequest): readonly string[] {
-  const kept: readonly string[] = KEPT_CAPABILITIES;
-  return [...new Set(capabilities)].filter((name) => !kept.includes(name));
+  return [...new Set(capabilities)].filter((name) => !KEPT_CAPABILITIES.includes(name));
 }
 
 function defaultTimeoutSeconds({ resources }: ParsedRequest, ttlSeconds: number): number {

@@ -1,6 +1,7 @@
 // The scripts of one machine: guest script texts with the blanks of one attempt filled in. Pure; what
 // only the machine can know (its boot, its cores when the type is unknown) is left to the script.
 import { createHash } from 'node:crypto';
+import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { inputBlanks, outputBlanks, packageBlanks } from '#shared/plan/container-files.ts';
 import { GUEST_DEFAULTS, type GuestSettings } from '#shared/plan/guest-settings.ts';
 import { hostMatches, parseImageReference } from '#shared/plan/image-reference.ts';
@@ -9,19 +10,14 @@ import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
 import { type BlankValues, fillBlanks } from '#shared/plan/script-blanks.ts';
 
 /** What planning knows of the machine. */
-export interface MachineFacts {
+export interface ScriptMachine {
   readonly instanceName: string;
   /** The container's cores; null: as many as the machine finds. */
   readonly threads: number | null;
 }
 
-/** Contract §1, `capabilities`: all others are dropped. */
-const KEPT_CAPABILITIES = [
-  ...['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'SETGID', 'SETUID', 'KILL', 'NET_BIND_SERVICE'],
-];
-
 /** The value of the metadata key `startup-script`. */
-export function buildStartupScript(input: IntentInput, facts: MachineFacts): string {
+export function buildStartupScript(input: IntentInput, facts: ScriptMachine): string {
   const { request } = input.plan;
   const { settings } = input;
   const guest = { ...GUEST_DEFAULTS, ...settings.guest };
@@ -56,7 +52,7 @@ export function buildStartupScript(input: IntentInput, facts: MachineFacts): str
 }
 
 /** The value of the metadata key `shutdown-script`. */
-export function buildShutdownScript(input: IntentInput, facts: MachineFacts): string {
+export function buildShutdownScript(input: IntentInput, facts: ScriptMachine): string {
   const guest = { ...GUEST_DEFAULTS, ...input.settings.guest };
   return fillBlanks(input.scripts.shutdown, {
     ...sharedBlanks(input, facts, guest),
@@ -64,7 +60,7 @@ export function buildShutdownScript(input: IntentInput, facts: MachineFacts): st
   });
 }
 
-function sharedBlanks(input: IntentInput, facts: MachineFacts, guest: GuestSettings): BlankValues {
+function sharedBlanks(input: IntentInput, facts: ScriptMachine, guest: GuestSettings): BlankValues {
   const { attempt, candidate, nonce, plan, settings } = input;
   const { runId, ttlSeconds } = plan.request;
   if (settings.bucket === '') throw new Error('a machine needs a bucket to report to');
