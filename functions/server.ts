@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
-import { DRAIN_TIMEOUT_MS, drainAtSignals, drainServer } from '#functions/drain.ts';
+import { DRAIN_TIMEOUT_MS, type DrainEnd, drainAtSignals, drainServer } from '#functions/drain.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 import { readSettings } from '#shared/cloud/config.ts';
 import type { Log } from '#shared/cloud/log.ts';
@@ -33,7 +33,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly port: number;
   readonly url: string;
   /** Accepts nothing new and waits for what is running; cuts it off when the time is over. */
-  drain(timeoutMs?: number): Promise<'finished' | 'cut-off'>;
+  drain(timeoutMs?: number): Promise<DrainEnd>;
 }
 
 interface Refusal {
@@ -64,7 +64,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   server.listen(port, host);
   await once(server, 'listening');
   const boundPort = portOf(server);
-  let drained: ReturnType<typeof drainServer> | null = null;
+  let drained: Promise<DrainEnd> | null = null;
   const drain = (timeoutMs = DRAIN_TIMEOUT_MS) => {
     drained ??= drainServer(server, running, timeoutMs);
     return drained;
