@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { example, type Outcome, Sandbox } from '#test/local-cloud/sandbox-fixture.ts';
+import { example, type Outcome, Sandbox } from '#test/local-cloud/sandbox/sandbox-fixture.ts';
 
 const ECHO = example('echo-args');
 const EXIT = example('exit-code');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findEngine } from '#scripts/local-cloud/sandbox/engine.ts';
 import { EngineContainers } from '#scripts/local-cloud/sandbox/engine-containers.ts';
-import { example, Sandbox } from '#test/local-cloud/sandbox-fixture.ts';
+import { example, Sandbox } from '#test/local-cloud/sandbox/sandbox-fixture.ts';
 
 const ECHO = example('echo-args');
 

@@ -4,11 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  eventually,
-  HostFixture,
-  namespacesMissing,
-} from '#test/local-cloud/machine-host-fixture.ts';
+import { eventually, HostFixture, namespacesMissing } from '#test/local-cloud/host/host-fixture.ts';
 
 const missing = namespacesMissing();
 const SLEEP = 'mayfly.local/examples/sleep:1';

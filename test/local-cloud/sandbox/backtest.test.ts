@@ -2,10 +2,19 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { example, Sandbox } from '#test/local-cloud/sandbox-fixture.ts';
+import { example, Sandbox } from '#test/local-cloud/sandbox/sandbox-fixture.ts';
 
 const BACKTEST = example('backtest');
-const SALES = join(import.meta.dirname, '..', '..', 'scripts', 'examples', 'data', 'sales.csv');
+const SALES = join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  'scripts',
+  'examples',
+  'data',
+  'sales.csv',
+);
 
 interface Metrics {
   readonly best: string;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { endProcesses, findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
-import { eventually, namespacesMissing } from '#test/local-cloud/machine-host-fixture.ts';
+import { eventually, namespacesMissing } from '#test/local-cloud/host/host-fixture.ts';
 
 const HOST = `
   import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
