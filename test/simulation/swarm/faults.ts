@@ -79,6 +79,7 @@ export const MISHAPS = [
   'look',
   'sweep',
   'stray',
+  'forged-marker',
 ] as const;
 export type MishapKind = (typeof MISHAPS)[number];
 

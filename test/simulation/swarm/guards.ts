@@ -1,4 +1,8 @@
 // The guards of the product, each with what takes it out: the simulation must find a violation then.
+// Some stand behind each other; then both go, and the name says what the first one is for.
+import { CLAIM_GUARDS } from '#test/simulation/swarm/guards-claim.ts';
+import { RECORD_GUARDS } from '#test/simulation/swarm/guards-record.ts';
+import { SWEEP_GUARDS } from '#test/simulation/swarm/guards-sweep.ts';
 
 export interface Edit {
   /** From the top of the repository. */
@@ -14,4 +18,4 @@ export interface Guard {
   readonly edits: readonly Edit[];
 }
 
-export const GUARDS: readonly Guard[] = [];
+export const GUARDS: readonly Guard[] = [...CLAIM_GUARDS, ...RECORD_GUARDS, ...SWEEP_GUARDS];

@@ -2,9 +2,9 @@
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 
 export class History {
-  /** The last record of each run, and every requestId that ever stood in one. */
+  /** The last record of each run, and every requestId that ever stood in one, with its intent. */
   readonly records = new Map<string, RunRecord>();
-  readonly requestIds = new Set<string>();
+  readonly requestIds = new Map<string, string>();
   readonly cancelled = new Set<string>();
   readonly conflicts = new Set<string>();
   /** Instance ids: stopped once, preempted once, deleted by somebody outside. */

@@ -1,9 +1,12 @@
 // The laws of a record, checked at each of its writes against what is really so: never backwards, no end
 // but by R3, orders with a true reason, no further attempt after a cancel.
-import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { ABANDONED_MAX, BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import type { History } from '#test/simulation/swarm/history.ts';
 import type { Truth } from '#test/simulation/swarm/truth.ts';
+
+/** Between a look at a machine and the end that follows from it, its calls repeated and all. */
+const LOOK_MS = 5 * 60_000;
 
 export type Break = (law: string, what: string) => void;
 
@@ -28,6 +31,7 @@ export function judgeRecord(
   }
   const grown = after.attempts.length - (before?.attempts.length ?? 0);
   if (grown > 1) broken('6 bounded', `${runId}: ${grown} attempts at once`);
+  judgeCounters(after, broken);
   const last = before?.attempts.at(-1);
   if (grown === 1 && last !== undefined) judgeRetry(after, last, facts, broken);
   for (const attempt of after.attempts) {
@@ -40,13 +44,24 @@ export function judgeRecord(
 const order = (record: RunRecord) =>
   record.attempts.length * 1e6 + (record.attempts.at(-1)?.intentCount ?? 0);
 
+function judgeCounters({ runId, used, terms }: RunRecord, broken: Break): void {
+  for (const name of ['preempted', 'infrastructure', 'outOfMemory', 'failed'] as const) {
+    if (used[name] > terms.retry[name])
+      broken('6 bounded', `${runId}: ${used[name]} retries ${name}`);
+  }
+  if (used.abandoned > ABANDONED_MAX)
+    broken('6 bounded', `${runId}: abandoned ${used.abandoned} times`);
+}
+
+const NEVER_AGAIN: readonly string[] = ['SUCCEEDED', 'TIMED_OUT', 'CANCELLED', 'NO_CAPACITY'];
+
 function judgeRetry(after: RunRecord, last: Attempt, { history }: Facts, broken: Break): void {
   const what = `${after.runId}: attempt ${after.attempts.length}`;
   if (last.end === null)
     broken('3 one worker', `${what} begins before attempt ${last.number} ended`);
   if (after.cancel !== null) broken('4 one end', `${what} begins after a cancel was ordered`);
-  if (last.end?.status === 'SUCCEEDED' || history.succeeded.has(last.instance)) {
-    broken('4 one end', `${what} begins although attempt ${last.number} succeeded`);
+  if (NEVER_AGAIN.includes(last.end?.status ?? '') || history.succeeded.has(last.instance)) {
+    broken('4 one end', `${what} begins after attempt ${last.number} was ${last.end?.status}`);
   }
 }
 
@@ -78,7 +93,9 @@ function judgeOrder(after: RunRecord, attempt: Attempt, facts: Facts, broken: Br
       return;
     }
     default:
-      return;
+      if (truth.claim(after.runId, attempt.number)?.by === 'machine') {
+        broken('2 no early death', `${what}, and a machine holds its claim`);
+      }
   }
 }
 
@@ -94,7 +111,8 @@ function judgeEnd(after: RunRecord, attempt: Attempt, facts: Facts, broken: Brea
   }
   const spoken = marker !== null && (marker.status === 'SUCCEEDED' || marker.status === 'FAILED');
   if (!spoken) broken('4 one end', `${what} while its marker is open (${marker?.status})`);
-  const own = spoken && marker.sealed !== true;
+  // A forged marker is nobody's word.
+  const own = spoken && marker.sealed !== true && marker.nonce === attempt.nonce;
   const succeeded = own && marker.status === 'SUCCEEDED';
   if (succeeded !== (attempt.end?.status === 'SUCCEEDED')) {
     broken('4 one end', `${what}, its marker says ${marker?.status}`);
@@ -153,9 +171,39 @@ function judgeCause(
     case 'quota':
       if (!history.refused.has(after.runId)) lie('no place refused it');
       return;
+    case 'exit':
+    case 'out-of-memory':
+    case 'step-failed':
+    case 'gpu-idle':
+    case 'timeout':
+      if (!history.causes.get(attempt.instance)?.has(attempt.end.cause)) lie('nobody said so');
+      return;
+    case 'machine-lost':
+    case 'interrupted':
+      judgeLoss(attempt, known, lie);
+      return;
     default:
       return;
   }
+}
+
+/** Lost is what is gone, or never came to work within its time; and lost by what it was lost by. */
+function judgeLoss(
+  attempt: Attempt,
+  { claim, facts }: { claim: ReturnType<Truth['claim']>; facts: Facts },
+  lie: (why: string) => void,
+): void {
+  const { history, truth, skewMs } = facts;
+  if (claim?.by === 'machine' && history.preempted.has(claim.instanceId)) lie('it was preempted');
+  const accepted = attempt.intents.at(-1)?.status === 'accepted';
+  if (claim?.by !== 'control' || attempt.order !== null || !accepted) return;
+  const healthy = truth.machines().find((machine) => {
+    if (machine.name !== attempt.instance || machine.doom !== null) return false;
+    const sinceMs = truth.nowMs - (machine.lastStartMs ?? truth.nowMs);
+    const coming = ['PROVISIONING', 'STAGING', 'RUNNING'].includes(machine.status);
+    return coming && sinceMs < BOOT_ALLOWANCE_MS - skewMs - LOOK_MS;
+  });
+  if (healthy !== undefined) lie(`its machine is ${healthy.status}`);
 }
 
 export function deadlineMs(attempt: Attempt): number {

@@ -1,6 +1,7 @@
 // The six laws, checked after every step of a simulated world. What breaks one ends the simulation.
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
+import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Actor, FunctionName } from '#test/simulation/delivery.ts';
 import type { Work } from '#test/simulation/guest.ts';
@@ -17,6 +18,8 @@ import { type Facts, judgeRecord } from '#test/simulation/swarm/law-records.ts';
 import { Truth } from '#test/simulation/swarm/truth.ts';
 
 const CALLS_MAX = 2_000;
+/** In markers that somebody wrote who does not know the attempt's. */
+export const FORGED_NONCE = 'forged';
 
 export class Violation extends Error {
   readonly law: string;
@@ -153,10 +156,24 @@ export class Laws {
     if (after.placesCount > 0) this.history.refused.add(runId);
     judgeRecord(before, after, this.#facts, this.break);
     this.history.records.set(runId, after);
-    for (const intent of after.attempts.at(-1)?.intents ?? []) {
-      if (intent.requestId !== '') this.history.requestIds.add(intent.requestId);
-    }
+    this.#rememberIntents(after);
     this.#countRecord(before, after);
+  }
+
+  #rememberIntents({ runId, attempts }: RunRecord): void {
+    const attempt = attempts.at(-1);
+    for (const { requestId, number } of attempt?.intents ?? []) {
+      if (requestId === '') continue;
+      const intent = `${runId}/${attempt?.number}/${number}`;
+      const known = this.history.requestIds.get(requestId);
+      if (known !== undefined && known !== intent) {
+        this.break(
+          '5 nothing lost',
+          `${intent} has the requestId of ${known}, and gets its answers`,
+        );
+      }
+      this.history.requestIds.set(requestId, intent);
+    }
   }
 
   #countRecord(before: ReturnType<Truth['record']>, after: NonNullable<typeof before>): void {
@@ -171,7 +188,7 @@ export class Laws {
 
   #markerChanged(instance: string, actor: Actor): void {
     const marker = this.truth.marker(instance);
-    if (marker === null || marker.sealed) return;
+    if (marker === null || marker.sealed || marker.nonce === FORGED_NONCE) return;
     if (this.history.succeeded.has(instance) && marker.status !== 'SUCCEEDED') {
       this.break('4 one end', `${actor.id} wrote ${marker.status} over SUCCEEDED of ${instance}`);
     }

@@ -1,12 +1,13 @@
 // Makes happen what a scenario says at its instants: to machines, zones and the bucket, and what people
 // publish.
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
+import { markerObject } from '#shared/plan/objects.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import { count } from '#test/simulation/swarm/coverage.ts';
 import type { MishapKind } from '#test/simulation/swarm/faults.ts';
-import type { Laws } from '#test/simulation/swarm/laws.ts';
+import { FORGED_NONCE, type Laws } from '#test/simulation/swarm/laws.ts';
 import {
   type Mishap,
   type Scenario,
@@ -161,6 +162,18 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   sweep: ({ kernel }) => {
     kernel.spawn(kernel.sweep());
     return null;
+  },
+  'forged-marker': (stage, mishap) => {
+    const run = runOf(stage, mishap);
+    const attempt = stage.laws.truth.record(run?.runId ?? '')?.attempts.at(-1);
+    if (run === undefined || attempt === undefined) return 'nothing';
+    const word = { status: 'SUCCEEDED', exit_code: 0, cause: 'exit', nonce: FORGED_NONCE };
+    const whose = { instance: attempt.instance, run_id: run.runId, attempt: attempt.number };
+    const bytes = new TextEncoder().encode(JSON.stringify({ schema: 1, ...whose, ...word }));
+    const params = { bucket: SETTINGS.plan.bucket, name: markerObject(attempt.instance) };
+    const body = { bytes, metadata: {} };
+    const reply = stage.kernel.call({ method: 'storage.objects.insert', params, body });
+    return reply.status === 200 ? null : 'nothing';
   },
   stray: ({ kernel, laws }, mishap) => {
     const { project } = SETTINGS.plan;

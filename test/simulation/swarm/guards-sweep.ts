@@ -1,0 +1,159 @@
+// Guards of the sweep, of what counts as gone, and of the looks that keep runs moving (R5, laws 1, 2, 5).
+import type { Guard } from '#test/simulation/swarm/guards.ts';
+
+const SWEEP = 'functions/sweep/handler.ts';
+const MACHINES = 'functions/sweep/machines.ts';
+const JUDGE = 'shared/lifecycle/sweep.ts';
+const KNOWN = '      const { zone } = candidate;\n      if (machines.unknownZones';
+
+export const SWEEP_GUARDS: readonly Guard[] = [
+  {
+    name: 'absence from a list ends nothing',
+    serves: 'R3',
+    edits: [
+      {
+        file: SWEEP,
+        find: KNOWN,
+        replace: KNOWN.replace(
+          '      if',
+          "      facts[machineKey(attempt.instance, zone)] = { kind: 'gone' };\n      if",
+        ),
+      },
+    ],
+  },
+  {
+    name: 'machines listed before records are read',
+    serves: 'law 2',
+    edits: [
+      {
+        file: SWEEP,
+        find: "  await sweepMachines(deps, machines, { records, active, report, only: 'others' });",
+        replace:
+          "  await sweepMachines(deps, await listMachines(deps.compute, deployment), { records, active, report, only: 'others' });",
+      },
+      {
+        file: MACHINES,
+        find: '  const known = records.get(machine.name);',
+        replace:
+          '  const known = [...records.values()].find((one) => one.runId === machine.labels.run_id);',
+      },
+      {
+        file: JUDGE,
+        find: "    return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };",
+        replace: "    return { kind: 'doomed', why: 'attempt-ended' };",
+      },
+    ],
+  },
+  {
+    name: 'unknown is not gone',
+    serves: 'law 2',
+    edits: [
+      {
+        file: 'shared/cloud/compute-rest.ts',
+        find: "  return error.code === 'not-found' ?",
+        replace: "  return error.code !== 'invalid' ?",
+      },
+    ],
+  },
+  {
+    name: 'label of the deployment',
+    serves: 'law 2',
+    edits: [
+      {
+        file: 'functions/sweep/listing.ts',
+        find: '  `labels.managed-by=mayfly AND labels.deployment=${deployment}`;',
+        replace: '  `labels.deadline:* OR labels.deployment=${deployment}`;',
+      },
+      {
+        file: JUDGE,
+        find: "  if (labels['managed-by'] !== 'mayfly' || labels.deployment !== deployment) {",
+        replace: '  if (labels.deadline === undefined) {',
+      },
+    ],
+  },
+  {
+    name: 'slack after a deadline label',
+    serves: 'law 2',
+    edits: [
+      {
+        file: JUDGE,
+        find: 'nowMs > deadlineMs + SLACK_MS',
+        replace: 'nowMs > deadlineMs - SLACK_MS',
+      },
+    ],
+  },
+  {
+    name: 'a machine without a record is left its time',
+    serves: 'law 2',
+    edits: [
+      { file: JUDGE, find: 'nowMs - bornMs > strayAfterMs ?', replace: 'nowMs - bornMs > 0 ?' },
+    ],
+  },
+  {
+    name: 'a machine of an active run is no stray',
+    serves: 'law 2',
+    edits: [
+      { file: MACHINES, find: '    if (activeId !== undefined) {', replace: '    if (false) {' },
+    ],
+  },
+  {
+    name: 'an unread record is not a missing one',
+    serves: 'law 2',
+    edits: [
+      {
+        file: MACHINES,
+        find: "    if (error instanceof CloudError) return { kind: 'unknown' };",
+        replace: "    if (error instanceof CloudError) return { kind: 'none' };",
+      },
+    ],
+  },
+  {
+    name: 'strays are taken away',
+    serves: 'law 1',
+    edits: [
+      {
+        file: MACHINES,
+        find: "      return await reap(deps, machine, 'no record', report);",
+        replace: '      return;',
+      },
+    ],
+  },
+  {
+    name: 'look for what is due between attempts',
+    serves: 'R5',
+    edits: [
+      {
+        file: 'shared/lifecycle/decide.ts',
+        find: "seen.looked ? { kind: 'rest' } : { kind: 'publish-look' }",
+        replace: "{ kind: 'rest' }",
+      },
+    ],
+  },
+  {
+    name: 'look for a placement that stands still',
+    serves: 'R5',
+    edits: [
+      {
+        file: 'shared/lifecycle/decide-placement.ts',
+        find: "(failed || due) && !seen.looked ? { kind: 'publish-look' } : REST",
+        replace: 'failed && due && seen.looked ? REST : REST',
+      },
+    ],
+  },
+  {
+    name: 'look for an active entry without record',
+    serves: 'R5',
+    edits: [{ file: SWEEP, find: '      await publishLook(deps, { runId });\n', replace: '' }],
+  },
+  {
+    name: 'our own delete is nobody’s decision',
+    serves: 'law 5',
+    edits: [
+      {
+        file: 'shared/runs/observe.ts',
+        find: '  return !deps.settings.plan.workerServiceAccounts.includes(user);',
+        replace: '  return user.length > 0;',
+      },
+    ],
+  },
+];
