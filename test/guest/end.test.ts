@@ -200,7 +200,7 @@ test('a container past its time limit gets TERM, then KILL, and the run is a tim
     exit_code: null,
     detail: expect.stringContaining('got TERM'),
   });
-  expect(machine.dockerCalls('stop')[0]).toEqual(['stop', '--time', '1', expect.any(String)]);
+  expect(machine.dockerCalls('stop')[0]).toEqual(['stop', '-t', '1', expect.any(String)]);
 });
 
 test('a container that ends with 0 at its time limit is still a timeout', async () => {

@@ -41,7 +41,7 @@ case $command in
     cat "$STUB/exit"
     ;;
   stop)
-    # docker stop --time SECONDS NAME
+    # docker stop -t SECONDS NAME
     kill -TERM "$(<"$STUB/container-pid")"
     for ((left = $3 * 20; left > 0; left--)); do
       [[ ! -e $STUB/exit ]] || exit 0

@@ -77,7 +77,7 @@ make_mounts() {
 # What we say to the container first, then the request's own variables.
 make_environment() {
   local threads=$THREADS name pair
-  [[ -n $threads ]] || threads=$(nproc)
+  [[ -n $threads ]] || threads=$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN)
   ENVIRONMENT=(
     --env "MAYFLY_RUN_ID=$RUN_ID" --env "MAYFLY_ATTEMPT=$ATTEMPT" --env MAYFLY_RUNTIME=gce
     --env MAYFLY_TASK_INDEX=0 --env MAYFLY_TASK_COUNT=1

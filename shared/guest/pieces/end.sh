@@ -33,20 +33,14 @@ end_helpers() {
   [[ -z ${HEART:-} || -n $INTERRUPTED ]] || wait "$HEART"
 }
 
-# CAUSE, when the container's own end has not decided it; a stop without a reason is an interruption.
+# CAUSE, when the container's own end or a limit has not decided it. (The exit code stays null unless
+# the container ended by itself.)
 decide_cause() {
-  if [[ -z $CAUSE ]]; then
-    if [[ $CLAIM_STATE == second-boot ]]; then
-      CAUSE=interrupted
-    elif [[ -n $INTERRUPTED ]]; then
-      CAUSE=interrupted
-      metadata instance/preempted && [[ $REPLY == TRUE ]] && CAUSE=preempted
-    else
-      CAUSE=step-failed
-    fi
-  fi
-  # The code of a container that was made to end is not its own.
-  case $CAUSE in timeout | ttl | interrupted | preempted) EXIT_CODE=null ;; esac
+  [[ -z $CAUSE ]] || return 0
+  CAUSE=step-failed
+  [[ $CLAIM_STATE != second-boot && -z $INTERRUPTED ]] || CAUSE=interrupted
+  [[ -n $INTERRUPTED ]] || return 0
+  if metadata instance/preempted && [[ $REPLY == TRUE ]]; then CAUSE=preempted; fi
 }
 
 report_end() {

@@ -86,6 +86,7 @@ try_wait() {
   [[ $CONTAINER_CODE =~ ^[0-9]+$ ]] || is_stopping
 }
 
+# By its short flag: the long one is `--time` for some versions and `--timeout` for others.
 stop_container() {
-  timeout --foreground --signal=KILL "$(($1 + DOCKER_SECONDS))" docker stop --time "$1" "$INSTANCE"
+  timeout --foreground --signal=KILL "$(($1 + DOCKER_SECONDS))" docker stop -t "$1" "$INSTANCE"
 }
