@@ -33,6 +33,10 @@ const SMALL: Partial<GuestSettings> = {
   uptimeFile: '',
 };
 
+/** When the test process is killed its end of the pipe closes, and the whole group ends with it. */
+const WITH_GUARD =
+  'exec 3<&0; { read -r <&3; kill -KILL 0; } >/dev/null 2>&1 & exec "$0" </dev/null 3<&-';
+
 export interface MachineChoices extends IntentChoices {
   /** What the container does, in bash; the folder WORK is the machine's work folder. */
   readonly container?: string;
@@ -122,10 +126,10 @@ export class GuestMachine implements AsyncDisposable {
   start(kind: 'startup' | 'shutdown' = 'startup', text = this.script(kind)) {
     const file = join(this.folder, `${kind}-script`);
     writeFileSync(file, text, { mode: 0o755 });
-    const child = spawn('bash', ['-c', file], {
+    const child = spawn('bash', ['-c', WITH_GUARD, file], {
       cwd: this.folder,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         PATH: `${join(this.stub, 'bin')}:${process.env.PATH}`,
         HOME: '/nowhere',

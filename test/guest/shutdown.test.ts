@@ -43,11 +43,26 @@ for (const [preempted, cause] of [
 }
 
 test('the shutdown script never overwrites a terminal marker', async () => {
-  await using machine = await GuestMachine.create();
-  await machine.run();
+  await using machine = await GuestMachine.create({ container: RUNNING });
+  const started = machine.start();
+  await machine.untilContainerRuns();
+  process.kill(-(started.child.pid ?? 0), 'SIGKILL');
+  await started.exit;
+  machine.google.put(
+    machine.marker,
+    JSON.stringify({ ...machine.lastMarker(), status: 'SUCCEEDED' }),
+  );
   const before = machine.google.objects.get(machine.marker);
   await machine.run('shutdown');
   expect(machine.google.objects.get(machine.marker)).toEqual(before);
+});
+
+test('after an accepted report the shutdown script neither waits nor says anything', async () => {
+  await using machine = await GuestMachine.create();
+  await machine.run();
+  const requests = machine.google.requests.length;
+  await machine.run('shutdown');
+  expect(machine.google.requests).toHaveLength(requests);
 });
 
 test('without the claim in this boot the shutdown script says and deletes nothing', async () => {
