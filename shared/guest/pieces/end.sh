@@ -20,6 +20,8 @@ clean_up() {
     exit 0
   fi
   rm -rf "${WORK_DIR:?}/home"
+  # All is said: a shutdown script has nothing to wait for and nothing to add, while the machine bills.
+  [[ $REPORTED != accepted ]] || rm -f "$WORK_DIR/process" "$WORK_DIR/claimed"
   # The control plane deletes the machine once it has read the report; this is for when it does not.
   [[ $REPORTED != accepted || -n $INTERRUPTED ]] || sleep "$SELF_DELETE_DELAY_SECONDS"
   delete_machine
