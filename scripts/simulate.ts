@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { formatCoverage } from '#test/simulation/swarm/coverage.ts';
 import { runInPool } from '#test/simulation/swarm/pool.ts';
+import type { Finding, Tally } from '#test/simulation/swarm/seeds.ts';
 import { replayCommand, showSeed } from '#test/simulation/swarm/show-seed.ts';
 import { tryGuards } from '#test/simulation/swarm/try-guards.ts';
 
@@ -24,6 +25,8 @@ const { values } = parseArgs({
     lines: { type: 'string', default: '60' },
   },
 });
+
+const FINDINGS_SHOWN = 20;
 
 const write = (text: string) => process.stdout.write(`${text}\n`);
 const processes = Number(values.processes);
@@ -47,19 +50,24 @@ async function simulateSeeds(count: number): Promise<boolean> {
   } as const;
   const share = Math.max(10, Math.min(250, Math.ceil(count / processes / 4)));
   const guard = values.guard ?? null;
-  const tally = await runInPool({ range, guard, processes, share });
+  let shown = 0;
+  const onShare = ({ findings }: Tally) => {
+    for (const finding of findings.slice(shown, FINDINGS_SHOWN)) write(sentence(finding, guard));
+    shown = findings.length;
+  };
+  const tally = await runInPool({ range, guard, processes, share, onShare });
   const seconds = Math.round((performance.now() - startedMs) / 1000);
-  for (const { seed, steps, violation } of tally.findings.slice(0, 20)) {
-    write(
-      `seed ${seed}, ${steps} steps: ${violation}\n  ${replayCommand({ seed: String(seed), guard: values.guard })}`,
-    );
-  }
   write(formatCoverage(tally.counts));
   write(
     `\n${tally.seeds} seeds${values.once ? '' : ', each twice'}, ${tally.steps} steps, ` +
       `${tally.findings.length} violations, ${seconds} s on ${processes} processes`,
   );
   return tally.findings.length === 0;
+}
+
+function sentence({ seed, steps, violation }: Finding, guard: string | null): string {
+  const again = replayCommand({ seed: String(seed), guard: guard ?? undefined });
+  return `seed ${seed}, ${steps} steps: ${violation}\n  ${again}`;
 }
 
 process.exitCode = (await simulate()) ? 0 : 1;

@@ -31,6 +31,8 @@ export interface Actor {
   readonly kind: 'function' | 'guest';
   /** The function's name, or the machine's. */
   readonly name: string;
+  /** A guest's instance id; empty for a function. */
+  readonly machineId: string;
   /** Of this delivery, or of this boot. */
   readonly id: string;
   /** Ends a function here and now: the promise never resolves. */
@@ -72,7 +74,7 @@ export function openDelivery(kernel: Kernel, name: FunctionName): Delivery {
     return NEVER;
   };
   const id = `${name}#${kernel.deliveries++}`;
-  const actor: Actor = { kind: 'function', name, id, die, alive: () => !dead };
+  const actor: Actor = { kind: 'function', name, machineId: '', id, die, alive: () => !dead };
   const { interference } = kernel.options;
   const around = async <Value>(call: AroundCall, perform: () => Promise<Value>) => {
     if (dead) return await NEVER;

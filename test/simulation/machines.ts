@@ -42,6 +42,7 @@ export class Machines {
     const actor: Actor = {
       kind: 'guest',
       name: event.name,
+      machineId: event.id,
       id: `${event.name}#${event.id.slice(0, 4)}.${event.boot}`,
       die: () => NEVER,
       alive,

@@ -82,7 +82,13 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
   'insert-lands-late': late(method('compute.instances.insert'), 20),
   'delete-lands-late': late(method('compute.instances.delete'), 20),
   'write-lands-late': late(isRecordOrOther, 20),
-  'marker-lands-late': late(isMarker, 10),
+  'marker-lands-late': {
+    on: isMarker,
+    act: ({ chaos, actor, call, perform, random }) => {
+      chaos.loseHost(actor.machineId);
+      return chaos.landMarker(call, perform, random.below(10 * MINUTE_MS));
+    },
+  },
   'delete-refused': {
     on: method('compute.instances.delete'),
     act: ({ chaos, perform }) =>

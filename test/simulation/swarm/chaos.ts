@@ -3,6 +3,7 @@
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
+import { markerObject } from '#shared/plan/objects.ts';
 import type { Actor, FunctionName, Interference } from '#test/simulation/delivery.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { CALL_ACTS, timedOut } from '#test/simulation/swarm/call-acts.ts';
@@ -14,6 +15,7 @@ import type { Scenario } from '#test/simulation/swarm/scenario.ts';
 const HOUR_MS = 3_600_000;
 export const SKEW_MAX_MS = 300_000;
 const LATENCY_MS = 150;
+const SLOW_LATENCY_MS = 20_000;
 const TIE_WAIT_MS = 15 * 60_000;
 
 export class Chaos {
@@ -21,6 +23,8 @@ export class Chaos {
   readonly counts: Counts;
   /** Zones that cannot be reached. */
   readonly outages = new Set<string>();
+  /** Instance ids of machines whose host failed. */
+  readonly lostHosts = new Set<string>();
   /** Calls that were given up and will land later. */
   inFlight = 0;
   healed = false;
@@ -29,6 +33,8 @@ export class Chaos {
   readonly #faults: readonly CallFault[];
   #hits = 0;
   readonly #ties = new Map<string, () => void>();
+  /** Marker object → lets the word that is under way to it land now. */
+  readonly #words = new Map<string, () => void>();
 
   constructor(scenario: Scenario, counts: Counts) {
     this.#scenario = scenario;
@@ -62,16 +68,18 @@ export class Chaos {
   ): Promise<Value> {
     const { clock } = this.#world();
     const pace = this.draws.of('pace');
-    await clock.sleep(pace.below(LATENCY_MS));
+    const latencyMs = this.#latencyMs(actor);
+    await clock.sleep(pace.below(latencyMs));
     if (actor.kind === 'guest' && !actor.alive()) throw timedOut(call.method);
     await this.#tie(actor, call);
+    if (actor.kind === 'function') await this.#landAtOnce(call);
     const fault = this.#faults.find((name) => CALL_ACTS[name].on(actor, call) && this.hits(name));
     const reply =
       fault === undefined ? this.#reach(call, perform) : this.#act(fault, actor, call, perform);
     try {
       return await reply;
     } finally {
-      await clock.sleep(pace.below(LATENCY_MS));
+      await clock.sleep(pace.below(latencyMs));
     }
   }
 
@@ -130,6 +138,54 @@ export class Chaos {
       }),
     );
     throw timedOut(call.method);
+  }
+
+  /**
+   * A machine's word is under way while the machine dies: it lands by itself at last, or at the very
+   * moment when a function asks after that machine, or is about to seal its marker.
+   */
+  async landMarker<Value>(
+    call: AroundCall,
+    perform: () => Promise<Value>,
+    afterMs: number,
+  ): Promise<never> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#words.set(call.name, resolve);
+    this.inFlight += 1;
+    const { clock } = this.#world();
+    const landing = Promise.race([promise, clock.sleep(afterMs)])
+      .then(perform)
+      .catch(() => {})
+      .then(() => {
+        this.inFlight -= 1;
+        this.#words.delete(call.name);
+      });
+    this.#world().spawn(landing);
+    throw timedOut(call.method);
+  }
+
+  /** The host of a guest fails under it. */
+  loseHost(machineId: string): void {
+    this.lostHosts.add(machineId);
+    this.#world().call({ method: 'local.compute.hostError', params: { id: machineId } });
+  }
+
+  async #landAtOnce(call: AroundCall): Promise<void> {
+    if (this.#words.size === 0) return;
+    const seals = call.method === 'storage.objects.insert';
+    const asks = call.method === 'compute.instances.get';
+    const name = seals ? call.name : markerObject(call.name);
+    const land = seals || asks ? this.#words.get(name) : undefined;
+    if (land === undefined || !this.draws.of('words').chance(0.5)) return;
+    land();
+    await this.#world().clock.sleep(1);
+  }
+
+  #latencyMs(actor: Actor): number {
+    const rate = this.#scenario.rates['slow-functions'];
+    if (rate === undefined || actor.kind === 'guest' || this.healed) return LATENCY_MS;
+    count(this.counts, 'fault slow-functions');
+    return SLOW_LATENCY_MS * rate;
   }
 
   #world(): Kernel {

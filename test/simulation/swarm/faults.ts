@@ -43,6 +43,7 @@ export const WORLD_FAULTS = [
   'delete-not-ready',
   'ttl-late',
   'clock-skew',
+  'slow-functions',
 ] as const;
 
 /** How one boot of a guest goes. */

@@ -36,14 +36,13 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: 'own claim read back after a lost reply',
+    name: 'who holds the claim is read back',
     serves: 'R2',
     edits: [
       {
         file: CLAIM,
-        find: "  if (value?.by === 'control') return { by: 'control' };",
-        replace:
-          "  if (value?.by === 'control') return { by: 'machine', instanceId: '0', zone: 'us-central1-a', bootId: '' };",
+        find: '  return readClaim(store, runId, attempt);',
+        replace: "  return { kind: 'free' };",
       },
     ],
   },
@@ -62,9 +61,10 @@ export const CLAIM_GUARDS: readonly Guard[] = [
         replace: '{ machines }',
       },
       {
-        file: ADVANCE,
-        find: '{ claim, machines: {}, marker: null }',
-        replace: '{ claim, machines: {} }',
+        file: DECIDE_ATTEMPT,
+        find: '  const zones = machineZones(attempt);\n  for (const zone of zones) {',
+        replace:
+          "  if (seen.marker === null) return { kind: 'read-marker' };\n  const zones = machineZones(attempt);\n  for (const zone of zones) {",
       },
       SEAL_BLINDLY,
     ],

@@ -8,7 +8,7 @@ export class History {
   readonly cancelled = new Set<string>();
   readonly conflicts = new Set<string>();
   /** Instance ids: stopped once, preempted once, deleted by somebody outside. */
-  readonly stopped = new Set<string>();
+  stopped = new Set<string>();
   readonly preempted = new Set<string>();
   readonly deletedOutside = new Set<string>();
   /** Instance id → instance name, of every machine that ever was. */

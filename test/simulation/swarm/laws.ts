@@ -6,6 +6,7 @@ import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Actor, FunctionName } from '#test/simulation/delivery.ts';
 import type { Work } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
+import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
 import { History } from '#test/simulation/swarm/history.ts';
 import {
@@ -41,11 +42,12 @@ export class Laws {
   readonly #trace: (line: string) => void;
   readonly #calls = new Map<string, number>();
 
-  constructor(kernel: Kernel, skewMs: number, counts: Counts, trace: (line: string) => void) {
+  constructor(kernel: Kernel, chaos: Chaos, trace: (line: string) => void) {
     this.#kernel = kernel;
     this.truth = new Truth(kernel);
-    this.#facts = { truth: this.truth, history: this.history, skewMs };
-    this.#counts = counts;
+    this.#facts = { truth: this.truth, history: this.history, skewMs: chaos.skewMs };
+    this.#counts = chaos.counts;
+    this.history.stopped = chaos.lostHosts;
     this.#trace = trace;
   }
 

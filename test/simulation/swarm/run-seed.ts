@@ -59,7 +59,7 @@ export async function runScenario(scenario: Scenario, keepLines = false): Promis
     }),
   });
   chaos.kernel = kernel;
-  laws = new Laws(kernel, chaos.skewMs, counts, trace);
+  laws = new Laws(kernel, chaos, trace);
   const stage: Stage = { kernel, chaos, laws, scenario };
   const violation = await live(stage).then(
     () => laws.violation,

@@ -17,5 +17,5 @@ async function work({ range, guard }: WorkerOrder): Promise<void> {
   if (guard !== null) removeGuard(guard);
   const { runSeeds } = await import('#test/simulation/swarm/seeds.ts');
   const tally = await runSeeds(range);
-  process.send?.(tally, () => process.disconnect());
+  if (process.connected) process.send?.(tally, () => process.disconnect());
 }
