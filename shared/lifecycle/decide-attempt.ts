@@ -5,7 +5,7 @@ import type { Context } from '#shared/lifecycle/context.ts';
 import { decideOrdered, endSealed, lossOf } from '#shared/lifecycle/decide-ordered.ts';
 import { deleteMachines, endAttempt, endByMarker } from '#shared/lifecycle/end-attempt.ts';
 import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
-import { isTerminal, type Marker } from '#shared/lifecycle/marker.ts';
+import { isTerminal, type Marker, speaksFor } from '#shared/lifecycle/marker.ts';
 import {
   intentKey,
   type MachineFact,
@@ -33,7 +33,7 @@ export function decideAttempt(
   seen: Observation,
   context: Context,
 ): Step | null {
-  const word = lastWord(seen);
+  const word = lastWord(attempt, seen);
   if (word !== null && !isEnding(word)) {
     return endAttempt(record, endByMarker(record, word, context.nowMs), word, context);
   }
@@ -41,7 +41,8 @@ export function decideAttempt(
     const detail = word.detail === '' ? `the machine reports ${word.cause}` : word.detail;
     return order(record, attempt, { reason: 'ending', cause: null, detail }, context);
   }
-  if (context.depth === 'marker') return running(record, seen, context) ?? { kind: 'rest' };
+  if (context.depth === 'marker')
+    return running(record, attempt, seen, context) ?? { kind: 'rest' };
   if (attempt.order !== null) return decideOrdered(record, attempt, attempt.order, seen, context);
   const deadlineMs = lastDeadlineMs(attempt);
   if (deadlineMs !== null && context.nowMs >= deadlineMs) {
@@ -53,9 +54,18 @@ export function decideAttempt(
   return decideMachine(record, attempt, seen, context);
 }
 
-/** The machine's terminal marker, unless it is our own seal. */
-function lastWord(seen: Observation): Marker | null {
+/**
+ * The marker, if it is this attempt's: a pass that lost a swap goes on with the marker that it came
+ * with, while the record may have gone on to a further attempt.
+ */
+function ownMarker(attempt: Attempt, seen: Observation): Marker | null {
   const marker = seen.marker?.marker ?? null;
+  return marker !== null && speaksFor(marker, attempt) ? marker : null;
+}
+
+/** The machine's terminal marker, unless it is our own seal. */
+function lastWord(attempt: Attempt, seen: Observation): Marker | null {
+  const marker = ownMarker(attempt, seen);
   return marker !== null && isTerminal(marker) && !marker.sealed ? marker : null;
 }
 
@@ -83,8 +93,13 @@ function order(
 }
 
 /** Notes that the claim's holder works; null when the record knows or the marker does not say so. */
-function running(record: RunRecord, seen: Observation, context: Context): Step | null {
-  const marker = seen.marker?.marker ?? null;
+function running(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step | null {
+  const marker = ownMarker(attempt, seen);
   if (marker?.status !== 'RUNNING' || record.state !== 'PROVISIONING') return null;
   const runningMs = marker.bootEpoch === null ? context.nowMs : marker.bootEpoch * 1000;
   const next = withState(withAttempt(record, { runningMs }), 'RUNNING', context.nowMs);
@@ -105,7 +120,7 @@ function decideMachine(
     }
   }
   if (seen.marker === null) return { kind: 'read-marker' };
-  const write = running(record, seen, context);
+  const write = running(record, attempt, seen, context);
   if (write !== null) return write;
   const holder = attempt.claim ?? (seen.claim?.kind === 'held' ? seen.claim.holder : null);
   if (holder !== null) return decideHeld(record, attempt, holder, seen, context);

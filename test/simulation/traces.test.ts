@@ -155,6 +155,43 @@ describe('a last word that crosses the loss of its machine', () => {
   });
 });
 
+describe('a function that was frozen', () => {
+  test('a marker of the attempt before counts for nothing when the record has gone on meanwhile', async () => {
+    let frozen = false;
+    const kernel: Kernel = start(
+      {
+        guest: (machine) => ({
+          ...longGuest(),
+          shutdown: { containerMs: 1000, reports: machine.name.endsWith('-1') },
+        }),
+        interference: {
+          around: async (actor, call, perform) => {
+            const writes =
+              call.method === 'storage.objects.insert' && call.name.includes('/state/');
+            const ending = kernel.record('r1')?.state === 'RUNNING';
+            if (actor.name === 'finalize' && writes && ending && !frozen) {
+              frozen = true;
+              await kernel.clock.sleep(20 * MINUTE_MS);
+            }
+            return await perform();
+          },
+        },
+      },
+      { provisioning: 'spot' },
+    );
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    const name = kernel.record('r1')?.attempts[0]?.instance ?? '';
+    kernel.call({ method: 'local.compute.preempt', params: { zone: 'us-central1-a', name } });
+    await kernel.run(2 * HOUR_MS);
+    expect(frozen).toBe(true);
+    expect(kernel.record('r1')?.attempts).toMatchObject([
+      { end: { cause: 'preempted' } },
+      { order: null, end: { status: 'SUCCEEDED' } },
+    ]);
+    verifyEnd(kernel, 'SUCCEEDED');
+  });
+});
+
 describe('a claim whose reply is lost', () => {
   const lostClaim = (principal: string) =>
     ({

@@ -93,8 +93,19 @@ export const FAULTS = [
 ] as const;
 export type FaultName = (typeof FAULTS)[number];
 
-/** Faults that strike so hard that a seed has them seldom at best. */
+/** For faults that may hit at any call, and for those that have few calls to hit. */
 export const RATES: readonly number[] = [0.01, 0.03, 0.1];
 export const HIGH_RATES: readonly number[] = [0.1, 0.3, 0.7];
-export const isRare = (name: FaultName): boolean =>
-  (CALL_FAULTS as readonly string[]).includes(name);
+
+const FEW_CALLS: readonly string[] = [
+  'insert-lands-late',
+  'delete-lands-late',
+  'marker-lands-late',
+  'delete-refused',
+  'insert-refused',
+] satisfies CallFault[];
+
+export function ratesOf(name: FaultName): readonly number[] {
+  const anyCall = (CALL_FAULTS as readonly string[]).includes(name) && !FEW_CALLS.includes(name);
+  return anyCall ? RATES : HIGH_RATES;
+}

@@ -39,8 +39,9 @@ export const SWEEP_GUARDS: readonly Guard[] = [
       },
       {
         file: JUDGE,
-        find: "    return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };",
-        replace: "    return { kind: 'doomed', why: 'attempt-ended' };",
+        find: "    return { kind: 'unknown', why: `run",
+        replace:
+          "    return { kind: 'doomed', why: 'attempt-ended' };\n    return { kind: 'unknown', why: `run",
       },
     ],
   },
@@ -61,8 +62,8 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: 'functions/sweep/listing.ts',
-        find: '  `labels.managed-by=mayfly AND labels.deployment=${deployment}`;',
-        replace: '  `labels.deadline:* OR labels.deployment=${deployment}`;',
+        find: 'labels.managed-by=mayfly AND labels.deployment=',
+        replace: 'labels.deadline:* OR labels.deployment=',
       },
       {
         file: JUDGE,

@@ -165,8 +165,11 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   },
   'forged-marker': (stage, mishap) => {
     const run = runOf(stage, mishap);
-    const attempt = stage.laws.truth.record(run?.runId ?? '')?.attempts.at(-1);
+    const { truth } = stage.laws;
+    const attempt = truth.record(run?.runId ?? '')?.attempts.at(-1);
     if (run === undefined || attempt === undefined) return 'nothing';
+    // A true last word that is destroyed cannot be known any more.
+    if (truth.marker(attempt.instance)?.status !== 'RUNNING') return 'nothing';
     const word = { status: 'SUCCEEDED', exit_code: 0, cause: 'exit', nonce: FORGED_NONCE };
     const whose = { instance: attempt.instance, run_id: run.runId, attempt: attempt.number };
     const bytes = new TextEncoder().encode(JSON.stringify({ schema: 1, ...whose, ...word }));

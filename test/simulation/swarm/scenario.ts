@@ -5,11 +5,9 @@ import { Draws, pick } from '#test/simulation/swarm/draws.ts';
 import {
   FAULTS,
   type FaultName,
-  HIGH_RATES,
-  isRare,
   MISHAPS,
   type MishapKind,
-  RATES,
+  ratesOf,
 } from '#test/simulation/swarm/faults.ts';
 
 const MINUTE_MS = 60_000;
@@ -88,7 +86,7 @@ function drawRates(draws: Draws): Scenario['rates'] {
   const share = pick(random, [0, 0.1, 0.2, 0.35]);
   const rates: Partial<Record<FaultName, number>> = {};
   for (const name of FAULTS) {
-    if (random.chance(share)) rates[name] = pick(random, isRare(name) ? RATES : HIGH_RATES);
+    if (random.chance(share)) rates[name] = pick(random, ratesOf(name));
   }
   return rates;
 }
@@ -118,7 +116,7 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
   const zones = Object.fromEntries(ZONES.map((zone) => [zone, {}]));
   const slowStart = draw([60_000, 5 * MINUTE_MS, 11 * MINUTE_MS]);
   /** A machine that runs can be seen. */
-  const lag = has('slow-start') ? slowStart : 2_000;
+  const lag = (has('slow-start') ? slowStart : 2000) + 3000;
   const slowDelete = draw([60_000, 5 * MINUTE_MS]);
   const windowMs = draw([1_000, 60_000, 10 * MINUTE_MS]);
   const spreadMs = draw(spreads);
@@ -134,7 +132,9 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
       provisioningMs: has('slow-start') ? slowStart : 2000,
       removalMs: has('slow-delete') ? slowDelete : 2000,
       ...(has('request-id-forgotten') ? { requestIdWindowMs: windowMs } : {}),
-      ...(has('machines-invisible') ? { getLagMs: lag, listLagMs: lag } : {}),
+      ...(has('machines-invisible') && !has('failed-but-there')
+        ? { getLagMs: lag, listLagMs: lag }
+        : {}),
       deleteWhileCreating: has('delete-not-ready') ? 'not-ready' : 'accept',
       ...(has('ttl-late') ? { ttlDelayMs: 30_000, ttlOperation: true } : {}),
     },
