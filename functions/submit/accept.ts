@@ -2,13 +2,13 @@
 // `request.json` exists; from then on any delivery can go on where another one stopped.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submit/inputs.ts';
-import { notYetFaults } from '#functions/submit/not-yet.ts';
 import { reject } from '#functions/submit/refuse.ts';
 import { sameJson } from '#functions/submit/same-json.ts';
 import { endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
 import { RECORD_SCHEMA, type RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Fault, ResolvedInput, RunPlan, RunRequest } from '#shared/plan/model.ts';
+import { notYetFaults } from '#shared/plan/not-yet.ts';
 import { activeObject, requestObject, resultObject } from '#shared/plan/objects.ts';
 import { planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';

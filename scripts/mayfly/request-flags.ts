@@ -18,12 +18,12 @@ export const REQUEST_FLAGS: Flags = {
   input: {
     value: 'PATH=URI',
     multiple: true,
-    help: 'object or prefix to mount, for example /in.csv=gs://b/in.csv',
+    help: 'object or prefix to mount, for example /in.csv=gs://my-bucket/in.csv',
   },
   output: {
     value: 'PATH=URI',
     multiple: true,
-    help: 'folder to store, for example /out=gs://b/out/',
+    help: 'folder to store, for example /out=gs://my-bucket/out/',
   },
   label: { value: 'K=V', multiple: true, help: 'label, reaches billing' },
   budget: { value: 'USD', help: 'what the run may cost at most' },

@@ -51,7 +51,7 @@ export async function startJob(
   const took = elapsed(systemClock.nowMs() - startedMs);
   terminal.note(`the local cloud is up at ${baseUrl} (${took}): no account, no network`);
   terminal.note(`  ${installation.containers}`);
-  if (words.file === null) await uploadExampleData(installation.deployment);
+  await uploadExampleData(installation.deployment);
   const code = await runJob(installation, job, { terminal, interruption, sweeps });
   if (words.keep && !interruption.aborted) await keepOpen(installation, terminal, interruption);
   return code;
