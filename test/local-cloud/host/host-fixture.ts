@@ -16,8 +16,6 @@ import {
 } from '#scripts/local-cloud/host/process-host.ts';
 import { findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
 
-export type Isolation = 'namespace' | 'process';
-
 /** Null, or why machines cannot have namespaces here. Fails where the caller demands them. */
 export function namespacesMissing(): string | null {
   const reason = whyNoNamespace();
