@@ -81,7 +81,9 @@ test('P102: keys rotate, then their endpoint fails for 20 minutes, and no good t
   const statuses = await Promise.all(Array.from({ length: 10 }, () => server.post(rotated)));
   expect(new Set(statuses)).toEqual(new Set([204]));
   expect(endpoint.fetches).toBe(fetched + 1);
+  // k1 is unknown now, and less than 30 s have passed: nothing is fetched for it.
   expect(await server.post(bearer(await one.sign()))).toBe(401);
+  expect(endpoint.fetches).toBe(fetched + 1);
 
   for (const answer of [answerStatus(503), answerSet('{"keys":[]}')]) {
     endpoint.answer = answer;
