@@ -50,6 +50,13 @@ describe('labels of ours', () => {
   test('A28: labels of ours always stand, beside those of the request', () => {
     expect(Object.keys(labelsOf({}))).toHaveLength(9);
     expect(labelsOf({ labels: { team: 'blue' } })).toMatchObject({ team: 'blue', attempt: '1' });
+    const facts = { deployment: 'd', runId: 'r', attempt: 1, intent: 1, deadlineSeconds: 2 };
+    const theirs = { attempt: '9', deadline: '9', 'managed-by': 'x' };
+    expect(machineLabels(theirs, { ...facts, createdSeconds: 1 })).toMatchObject({
+      attempt: '1',
+      deadline: '2',
+      'managed-by': 'mayfly',
+    });
   });
 });
 
