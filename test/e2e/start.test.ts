@@ -78,7 +78,8 @@ test(
     expect(ended.stdout).toMatch(/: SUCCEEDED \(exit, exit code 0\)/);
     expect(ended.stdout).toMatch(/price +0\.\d{4} USD/);
     expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(NOTHING_LEFT);
-    for (const phase of ['accepted', 'placing', 'provisioning', 'running', 'succeeded']) {
+    // A job may end before anybody has noted that it runs.
+    for (const phase of ['accepted', 'placing', 'provisioning', 'succeeded']) {
       expect(ended.stderr).toMatch(new RegExp(`^ +[\\d.]+ s  ${phase}`, 'm'));
     }
     const values = await readSeries();
