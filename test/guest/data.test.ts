@@ -189,10 +189,13 @@ test('P53: an upload that is refused for a while is repeated with a fresh token 
 test('P53: outputs that are never taken are a failed step that keeps exit code 0', async () => {
   await using machine = await GuestMachine.create({
     ...OUTPUT,
-    // The machine's clock jumps to its last second when the container ends.
     guest: { uptimeFile: 'uptime' },
-    container: `${OUTPUT.container}; echo '7199.00 1' >"$WORK/../uptime"`,
+    // The machine's clock jumps to its last second once the script's own limits are asleep.
+    container: `${OUTPUT.container}
+      until grep -q '^7070$' "$STUB/sleeps" && grep -q '^6900$' "$STUB/sleeps"; do /bin/sleep 0.02; done
+      echo '7199.00 1' >"$WORK/../uptime"`,
   });
+  machine.installText('sleep', 'echo "$1" >>"$STUB/sleeps"; exec /bin/sleep "$1"');
   machine.setUptime('10.00 1');
   machine.google.plant({ at: OUTPUT_UPLOAD, kind: 503, times: 100_000 });
   await machine.run();
