@@ -31,6 +31,7 @@ import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/se
 const QUICK_COMPUTE = {
   provisioningMs: 200,
   stagingMs: 200,
+  refusalMs: 500,
   operationPendingMs: 50,
   removalMs: 200,
   diskRemovalMs: 50,
