@@ -21,7 +21,7 @@ interface Hit<Value> {
 }
 
 interface CallAct {
-  readonly on: (actor: Actor, call: AroundCall) => boolean;
+  readonly on: (actor: Actor, call: AroundCall, chaos: Chaos) => boolean;
   readonly act: <Value>(hit: Hit<Value>) => Promise<Value>;
 }
 
@@ -30,10 +30,12 @@ const inFunction = (actor: Actor) => actor.kind === 'function';
 const method = (name: string) => (_: Actor, call: AroundCall) => call.method === name;
 const isRecordOrOther = (actor: Actor, call: AroundCall) =>
   actor.kind === 'function' && /^storage\.objects\.(insert|delete)$/.test(call.method);
-const isMarker = (actor: Actor, call: AroundCall) =>
+/** A machine's last word: the marker that stands there says RUNNING. */
+const isLastWord = (actor: Actor, call: AroundCall, chaos: Chaos) =>
   actor.kind === 'guest' &&
   call.method === 'storage.objects.insert' &&
-  call.name.startsWith('runs/gce-status/');
+  call.name.startsWith('runs/gce-status/') &&
+  chaos.isRunning(call.name);
 
 const refused = (effect: 'before' | 'after', status: number): CallAct => ({
   on: any,
@@ -83,10 +85,10 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
   'delete-lands-late': late(method('compute.instances.delete'), 20),
   'write-lands-late': late(isRecordOrOther, 20),
   'marker-lands-late': {
-    on: isMarker,
+    on: isLastWord,
     act: ({ chaos, actor, call, perform, random }) => {
       chaos.loseHost(actor.machineId);
-      return chaos.landMarker(call, perform, random.below(10 * MINUTE_MS));
+      return chaos.landMarker(call, perform, random.below(20 * MINUTE_MS));
     },
   },
   'delete-refused': {

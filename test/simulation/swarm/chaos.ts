@@ -73,7 +73,9 @@ export class Chaos {
     if (actor.kind === 'guest' && !actor.alive()) throw timedOut(call.method);
     await this.#tie(actor, call);
     if (actor.kind === 'function') await this.#landAtOnce(call);
-    const fault = this.#faults.find((name) => CALL_ACTS[name].on(actor, call) && this.hits(name));
+    const fault = this.#faults.find(
+      (name) => CALL_ACTS[name].on(actor, call, this) && this.hits(name),
+    );
     const reply =
       fault === undefined ? this.#reach(call, perform) : this.#act(fault, actor, call, perform);
     try {
@@ -142,7 +144,7 @@ export class Chaos {
 
   /**
    * A machine's word is under way while the machine dies: it lands by itself at last, or at the very
-   * moment when a function asks after that machine, or is about to seal its marker.
+   * moment when a function asks after that machine and it is gone, or is about to seal its marker.
    */
   async landMarker<Value>(
     call: AroundCall,
@@ -164,10 +166,19 @@ export class Chaos {
     throw timedOut(call.method);
   }
 
-  /** The host of a guest fails under it. */
+  isRunning(markerName: string): boolean {
+    return this.#world().object(markerName)?.includes('"status":"RUNNING"') === true;
+  }
+
+  /** The host of a guest fails under it, and the machine is gone at once. */
   loseHost(machineId: string): void {
+    const kernel = this.#world();
+    const machine = kernel.world.compute.machinesById.get(machineId);
+    if (machine === undefined) return;
     this.lostHosts.add(machineId);
-    this.#world().call({ method: 'local.compute.hostError', params: { id: machineId } });
+    kernel.call({ method: 'local.compute.hostError', params: { id: machineId } });
+    const { project, zone, name } = machine;
+    kernel.call({ method: 'compute.instances.delete', params: { project, zone, instance: name } });
   }
 
   async #landAtOnce(call: AroundCall): Promise<void> {
@@ -175,7 +186,9 @@ export class Chaos {
     const seals = call.method === 'storage.objects.insert';
     const asks = call.method === 'compute.instances.get';
     const name = seals ? call.name : markerObject(call.name);
-    const land = seals || asks ? this.#words.get(name) : undefined;
+    const { machines } = this.#world().world.compute;
+    const there = [...machines.values()].some((machine) => markerObject(machine.name) === name);
+    const land = (seals || asks) && !there ? this.#words.get(name) : undefined;
     if (land === undefined || !this.draws.of('words').chance(0.5)) return;
     land();
     await this.#world().clock.sleep(1);

@@ -193,6 +193,17 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     ],
   },
   {
+    name: 'a marker counts for its own attempt alone',
+    serves: 'law 3',
+    edits: [
+      {
+        file: DECIDE_ATTEMPT,
+        find: 'marker !== null && speaksFor(marker, attempt) ? marker : null',
+        replace: 'marker',
+      },
+    ],
+  },
+  {
     name: 'nonce of a marker',
     serves: 'law 4',
     edits: [

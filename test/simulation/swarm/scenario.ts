@@ -83,7 +83,7 @@ function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
 /** A swarm: each seed has its own few faults, so that each meets others in every combination. */
 function drawRates(draws: Draws): Scenario['rates'] {
   const random = draws.of('faults');
-  const share = pick(random, [0, 0.1, 0.2, 0.35]);
+  const share = pick(random, [0.05, 0.1, 0.2, 0.35, 0.5]);
   const rates: Partial<Record<FaultName, number>> = {};
   for (const name of FAULTS) {
     if (random.chance(share)) rates[name] = pick(random, ratesOf(name));
