@@ -9,7 +9,12 @@ import type { Kernel } from '#test/simulation/kernel.ts';
 import { CALL_ACTS, timedOut } from '#test/simulation/swarm/call-acts.ts';
 import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
 import { Draws } from '#test/simulation/swarm/draws.ts';
-import { CALL_FAULTS, type CallFault, type FaultName } from '#test/simulation/swarm/faults.ts';
+import {
+  CALL_FAULTS,
+  type CallFault,
+  type FaultName,
+  WORLD_FAULTS,
+} from '#test/simulation/swarm/faults.ts';
 import type { Scenario } from '#test/simulation/swarm/scenario.ts';
 
 const HOUR_MS = 3_600_000;
@@ -41,6 +46,9 @@ export class Chaos {
     this.counts = counts;
     this.draws = new Draws(scenario.seed);
     this.#faults = CALL_FAULTS.filter((name) => scenario.rates[name] !== undefined);
+    for (const name of WORLD_FAULTS) {
+      if (scenario.rates[name] !== undefined) count(counts, `fault ${name}`);
+    }
   }
 
   get skewMs(): number {
@@ -89,7 +97,6 @@ export class Chaos {
     if (this.skewMs === 0) return clock;
     const random = new Draws(this.#scenario.seed).of(`skew-${actor.id}`);
     const skewMs = Math.round((random.fraction() * 2 - 1) * this.skewMs);
-    count(this.counts, 'fault clock-skew');
     return {
       nowMs: () => clock.nowMs() + skewMs,
       sleep: (milliseconds) => clock.sleep(milliseconds),
@@ -197,7 +204,6 @@ export class Chaos {
   #latencyMs(actor: Actor): number {
     const rate = this.#scenario.rates['slow-functions'];
     if (rate === undefined || actor.kind === 'guest' || this.healed) return LATENCY_MS;
-    count(this.counts, 'fault slow-functions');
     return SLOW_LATENCY_MS * rate;
   }
 

@@ -142,11 +142,6 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     ],
   },
   {
-    name: 'look for an active entry without record',
-    serves: 'R5',
-    edits: [{ file: SWEEP, find: '      await publishLook(deps, { runId });\n', replace: '' }],
-  },
-  {
     name: 'our own delete is nobody’s decision',
     serves: 'law 5',
     edits: [

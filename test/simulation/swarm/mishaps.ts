@@ -84,13 +84,24 @@ function publish(text: (run: ScenarioRun) => object | string): Happen {
   };
 }
 
-const cancel: Happen = (stage, mishap) => {
-  const run = runOf(stage, mishap);
-  if (run === undefined) return 'nothing';
-  stage.laws.history.cancelled.add(run.runId);
-  stage.kernel.publish('run-requests', JSON.stringify({ cancel: run.runId, reason: 'enough' }));
-  return null;
-};
+/** A cancel of one of the runs, when it stands as wished. */
+function cancel(wanted: (stage: Stage, run: ScenarioRun) => boolean): Happen {
+  return (stage, mishap) => {
+    const run = runOf(stage, mishap);
+    if (run === undefined || !wanted(stage, run)) return 'nothing';
+    stage.laws.history.cancelled.add(run.runId);
+    stage.kernel.publish('run-requests', JSON.stringify({ cancel: run.runId, reason: 'enough' }));
+    return null;
+  };
+}
+
+const stateOf = ({ laws }: Stage, { runId }: ScenarioRun) => laws.truth.record(runId)?.state;
+
+function hasSucceeded({ laws }: Stage, { runId }: ScenarioRun): boolean {
+  const record = laws.truth.record(runId);
+  const instance = record?.attempts.at(-1)?.instance ?? '';
+  return record?.end === null && laws.history.succeeded.has(instance);
+}
 
 const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   preempt: onMachine(running, (stage, machine) => {
@@ -154,8 +165,11 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     { times: 1, machineLives: true, code: 'INTERNAL_ERROR' },
     { times: 0, machineLives: false, code: 'INTERNAL_ERROR' },
   ),
-  cancel,
-  'cancel-early': cancel,
+  cancel: cancel(() => true),
+  'cancel-early': cancel(({ laws }, { runId }) => !laws.truth.isAccepted(runId)),
+  'cancel-placing': cancel((stage, run) => stateOf(stage, run) === 'PLACING'),
+  'cancel-stopping': cancel((stage, run) => stateOf(stage, run) === 'STOPPING'),
+  'cancel-succeeded': cancel(hasSucceeded),
   'request-again': publish(requestOf),
   conflict: publish((run) => ({ ...REQUEST, ...run.request, runId: run.runId, args: ['other'] })),
   look: publish((run) => ({ look: run.runId, intent: 1 })),

@@ -18,8 +18,8 @@ const MINUTE_MS = 60_000;
  */
 export const LIVENESS_MS = 240 * MINUTE_MS;
 const CHUNK_MS = 10 * MINUTE_MS;
-const MISHAP_TRIES = 40;
-const MISHAP_PAUSE_MS = 17_000;
+const MISHAP_TRIES = 300;
+const MISHAP_PAUSE_MS = 2_000;
 
 export interface Outcome {
   readonly seed: number;

@@ -98,7 +98,7 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
     const random = draws.of(kind);
     const count = 1 + random.below(3);
     for (let index = 0; index < count; index++) {
-      const atMs = random.below(chaosMs);
+      const atMs = random.below(kind === 'cancel-early' ? chaosMs / 8 : chaosMs);
       const forMs = (1 + random.below(30)) * MINUTE_MS;
       mishaps.push({ kind, atMs, which: random.fraction(), forMs });
     }

@@ -51,6 +51,6 @@ export function strayBody(name: string, zone: string, nowMs: number) {
     'managed-by': 'mayfly',
     deployment: SETTINGS.plan.deployment,
     created: String(createdSeconds),
-    deadline: String(createdSeconds + 3600),
+    deadline: String(createdSeconds + 1_000_000),
   });
 }
