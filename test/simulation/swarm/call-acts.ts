@@ -37,6 +37,20 @@ const isLastWord = (actor: Actor, call: AroundCall, chaos: Chaos) =>
   call.name.startsWith('runs/gce-status/') &&
   chaos.isRunning(call.name);
 
+/** Submit alone begins: the others find what has gone on meanwhile. */
+const isLaterSwap = (actor: Actor, call: AroundCall) =>
+  actor.kind === 'function' &&
+  actor.name !== 'submit' &&
+  call.method === 'storage.objects.insert' &&
+  call.name.endsWith('/record.json');
+
+const frozen = (on: CallAct['on']): CallAct => ({
+  on,
+  act: async ({ clock, perform }) => {
+    await clock.sleep(FREEZE_MS);
+    return await perform();
+  },
+});
 const refused = (effect: 'before' | 'after', status: number): CallAct => ({
   on: any,
   act: ({ chaos, perform }) => chaos.planted({ effect, kind: 'status', status }, perform),
@@ -60,13 +74,8 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
       return await actor.die();
     },
   },
-  freeze: {
-    on: inFunction,
-    act: async ({ clock, perform }) => {
-      await clock.sleep(FREEZE_MS);
-      return await perform();
-    },
-  },
+  freeze: frozen(inFunction),
+  'freeze-before-swap': frozen(isLaterSwap),
   'slow-call': {
     on: any,
     act: async ({ clock, actor, call, random, perform }) => {

@@ -196,7 +196,7 @@ export class Chaos {
     const { machines } = this.#world().world.compute;
     const there = [...machines.values()].some((machine) => markerObject(machine.name) === name);
     const land = (seals || asks) && !there ? this.#words.get(name) : undefined;
-    if (land === undefined || !this.draws.of('words').chance(0.5)) return;
+    if (land === undefined || !this.draws.of('words').chance(seals ? 0.9 : 0.3)) return;
     land();
     await this.#world().clock.sleep(1);
   }

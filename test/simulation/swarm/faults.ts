@@ -5,6 +5,7 @@ export const CALL_FAULTS = [
   'crash-before',
   'crash-after',
   'freeze',
+  'freeze-before-swap',
   'slow-call',
   'rate-limited',
   'server-error-before',
@@ -101,6 +102,7 @@ export const RATES: readonly number[] = [0.01, 0.03, 0.1];
 export const HIGH_RATES: readonly number[] = [0.1, 0.3, 0.7];
 
 const FEW_CALLS: readonly string[] = [
+  'freeze-before-swap',
   'insert-lands-late',
   'delete-lands-late',
   'marker-lands-late',
