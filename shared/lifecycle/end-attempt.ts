@@ -27,10 +27,14 @@ import { ATTEMPTS_MAX } from '#shared/plan/limits.ts';
 /** The end that the machine's own terminal marker gives, a cancel that was ordered considered. */
 export function endByMarker(record: RunRecord, marker: Marker, nowMs: number): AttemptEnd {
   const succeeded = marker.status === 'SUCCEEDED';
-  const cause: Cause =
-    record.cancel !== null && !succeeded ? 'cancelled' : (marker.cause ?? unnamedCause(marker));
+  const cause: Cause = succeeded
+    ? 'exit'
+    : record.cancel !== null
+      ? 'cancelled'
+      : (marker.cause ?? unnamedCause(marker));
   return {
-    ...endingOf(succeeded ? 'exit' : cause, succeeded),
+    ...endingOf(cause, succeeded),
+    ...(cause === 'step-failed' && marker.permanent === false ? { transient: true } : {}),
     step: marker.step,
     exitCode: marker.exitCode,
     detail: marker.detail.slice(-DETAIL_CHARACTERS_MAX),
@@ -66,6 +70,7 @@ export function factsOf(marker: Marker | null): MachineFacts | null {
     endEpoch: marker.endEpoch,
     imageDigest: marker.imageDigest,
     peakMemoryBytes: marker.peakMemoryBytes,
+    gpuCount: marker.gpuCount,
     logTail: marker.execStartEpoch === null ? null : marker.detail,
     outputs: marker.outputs,
   };

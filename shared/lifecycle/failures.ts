@@ -29,6 +29,8 @@ export function isCause(value: unknown): value is Cause {
 export interface Ending {
   readonly status: FinalState;
   readonly cause: Cause;
+  /** Of `step-failed` alone: the machine knows that the same again may succeed. */
+  readonly transient?: boolean;
 }
 
 /** The status of a cause; `exit` alone depends on the container's code. */
@@ -50,8 +52,9 @@ export function retryCounter(ending: Ending): RetryCounter | null {
       return 'infrastructure';
     case 'out-of-memory':
       return 'outOfMemory';
-    case 'exit':
     case 'step-failed':
+      return ending.transient === true ? 'infrastructure' : 'failed';
+    case 'exit':
     case 'gpu-idle':
       return ending.status === 'SUCCEEDED' ? null : 'failed';
     case 'refused':

@@ -42,9 +42,13 @@ export interface Marker {
   readonly attempt: number;
   readonly step: Step | null;
   readonly cause: Cause | null;
+  /** Of `step-failed`: whether the same again would fail again; null where the marker does not say. */
+  readonly permanent: boolean | null;
   readonly bootId: string;
   readonly imageDigest: string | null;
   readonly peakMemoryBytes: number | null;
+  /** The GPUs that the container saw. */
+  readonly gpuCount: number | null;
   readonly outputs: readonly OutputObject[];
   readonly sealed: boolean;
   readonly nonce: string;
@@ -98,9 +102,11 @@ function readFields(fields: Record<string, unknown>): MarkerReading {
     attempt: fields.attempt as number,
     step: STEPS.find((step) => step === fields.step) ?? null,
     cause: isCause(fields.cause) ? fields.cause : null,
+    permanent: typeof fields.permanent === 'boolean' ? fields.permanent : null,
     bootId: text(fields.boot_id),
     imageDigest: typeof fields.image_digest === 'string' ? fields.image_digest || null : null,
     peakMemoryBytes: number(fields.peak_memory_bytes),
+    gpuCount: integer(fields.gpu_count),
     outputs: Array.isArray(fields.outputs) ? fields.outputs.flatMap(readOutput) : [],
     sealed: fields.sealed === true,
     nonce: text(fields.nonce),

@@ -77,6 +77,8 @@ export interface MachineFacts {
   readonly endEpoch: number | null;
   readonly imageDigest: string | null;
   readonly peakMemoryBytes: number | null;
+  /** Absent in records of an earlier version. */
+  readonly gpuCount?: number | null;
   readonly logTail: string | null;
   readonly outputs: readonly OutputObject[];
 }

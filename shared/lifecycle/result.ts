@@ -35,6 +35,7 @@ export interface RunResult {
   readonly annotations: Readonly<Record<string, string>>;
   readonly imageDigest: string | null;
   readonly peakMemoryBytes: number | null;
+  readonly gpuCount: number | null;
   readonly attempts: readonly AttemptResult[];
   readonly places: readonly Place[];
   readonly placesCount: number;
@@ -98,6 +99,7 @@ export function buildResult(
     annotations: record.terms.annotations,
     imageDigest: facts?.imageDigest ?? null,
     peakMemoryBytes: facts?.peakMemoryBytes ?? null,
+    gpuCount: facts?.gpuCount ?? null,
     attempts,
     places: record.places,
     placesCount: record.placesCount,

@@ -83,6 +83,50 @@ describe('the machine’s last word', () => {
     expect(written(decide(stopping, seen({ marker: failed }), context())).state).toBe('CANCELLED');
   });
 
+  const steps = [
+    { name: 'for good', permanent: true, state: 'FAILED', used: { failed: 0, infrastructure: 0 } },
+    { name: 'and no more', permanent: null, state: 'FAILED', used: { infrastructure: 0 } },
+    { name: 'for now', permanent: false, state: 'WAITING', used: { failed: 0, infrastructure: 1 } },
+  ] as const;
+  test.each(steps)(
+    'B56: a step that failed $name: $state, and only what may pass is tried again',
+    ({ permanent, state, used }) => {
+      const fields = { status: 'FAILED', cause: 'step-failed', step: 'pull', permanent } as const;
+      const word = { marker: marker({ ...fields, detail: 'no such image' }), generation: '5' };
+      const next = written(decide(running(), seen({ marker: word }), context()));
+      expect(next).toMatchObject({ state, used });
+      expect(next.attempts[0]?.end).toMatchObject({
+        status: 'FAILED',
+        cause: 'step-failed',
+        step: 'pull',
+        detail: 'no such image',
+      });
+    },
+  );
+
+  test('out of memory and an idle GPU reach the end, each on its own counter', () => {
+    const measured = { status: 'FAILED', peakMemoryBytes: 99, gpuCount: 1 } as const;
+    const memory = marker({ ...measured, cause: 'out-of-memory', exitCode: 137 });
+    const next = (word: typeof memory, terms: Partial<RunRecord['terms']['retry']>) => {
+      const retry = { ...record().terms.retry, ...terms };
+      const run = running({ terms: { ...record().terms, retry } });
+      const fact = { marker: word, generation: '5' };
+      return written(decide(run, seen({ marker: fact }), context()));
+    };
+    expect(next(memory, { outOfMemory: 1 })).toMatchObject({
+      state: 'WAITING',
+      used: { outOfMemory: 1, failed: 0 },
+      attempts: [{ facts: { peakMemoryBytes: 99, gpuCount: 1 } }],
+    });
+    expect(next(memory, { outOfMemory: 0, failed: 3 })).toMatchObject({
+      state: 'FAILED',
+      end: { cause: 'out-of-memory', exitCode: 137 },
+    });
+    const idle = marker({ ...measured, cause: 'gpu-idle' });
+    expect(next(idle, {})).toMatchObject({ state: 'FAILED', end: { cause: 'gpu-idle' } });
+    expect(next(idle, { failed: 1 })).toMatchObject({ state: 'WAITING', used: { failed: 1 } });
+  });
+
   test('interrupted orders the delete and ends nothing while the machine is there', () => {
     const word = { marker: marker({ status: 'FAILED', cause: 'interrupted' }), generation: '5' };
     const first = decide(running(), seen({ marker: word }), context({ depth: 'marker' }));

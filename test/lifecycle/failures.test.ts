@@ -20,15 +20,38 @@ describe('status and cause', () => {
     expect(endingOf('exit', true).status).toBe('SUCCEEDED');
   });
 
-  test('timed out, cancelled, refused and no capacity are never tried again', () => {
-    for (const cause of ['timeout', 'ttl', 'cancelled', 'refused', 'stock-out', 'quota'] as const) {
-      expect(retryCounter(endingOf(cause)), cause).toBeNull();
-    }
-    expect(retryCounter(endingOf('exit', true))).toBeNull();
-    expect(retryCounter(endingOf('preempted'))).toBe('preempted');
-    expect(retryCounter(endingOf('machine-lost'))).toBe('infrastructure');
-    expect(retryCounter(endingOf('out-of-memory'))).toBe('outOfMemory');
-    expect(retryCounter(endingOf('exit'))).toBe('failed');
+  /** The counter of a further attempt (design: retry by cause), typed by hand; one row an ending. */
+  const counters = [
+    { ending: { status: 'SUCCEEDED', cause: 'exit' }, counter: null },
+    { ending: { status: 'FAILED', cause: 'exit' }, counter: 'failed' },
+    { ending: { status: 'FAILED', cause: 'out-of-memory' }, counter: 'outOfMemory' },
+    { ending: { status: 'FAILED', cause: 'step-failed' }, counter: 'failed' },
+    { ending: { status: 'FAILED', cause: 'step-failed', transient: false }, counter: 'failed' },
+    {
+      ending: { status: 'FAILED', cause: 'step-failed', transient: true },
+      counter: 'infrastructure',
+    },
+    { ending: { status: 'FAILED', cause: 'gpu-idle' }, counter: 'failed' },
+    { ending: { status: 'FAILED', cause: 'refused' }, counter: null },
+    { ending: { status: 'TIMED_OUT', cause: 'timeout' }, counter: null },
+    { ending: { status: 'TIMED_OUT', cause: 'ttl' }, counter: null },
+    { ending: { status: 'PREEMPTED', cause: 'preempted' }, counter: 'preempted' },
+    { ending: { status: 'LOST', cause: 'host-error' }, counter: 'infrastructure' },
+    { ending: { status: 'LOST', cause: 'machine-lost' }, counter: 'infrastructure' },
+    { ending: { status: 'LOST', cause: 'interrupted' }, counter: 'infrastructure' },
+    { ending: { status: 'NO_CAPACITY', cause: 'stock-out' }, counter: null },
+    { ending: { status: 'NO_CAPACITY', cause: 'quota' }, counter: null },
+    { ending: { status: 'CANCELLED', cause: 'cancelled' }, counter: null },
+    { ending: { status: 'CANCELLED', cause: 'cancelled-outside' }, counter: null },
+  ] as const;
+  test.each(counters)('D21: a further attempt after $ending uses $counter', (row) => {
+    expect(retryCounter(row.ending)).toBe(row.counter);
+    expect(CAUSES).toHaveProperty(row.ending.cause);
+  });
+
+  test('D21: every cause has its row in the table of counters', () => {
+    const rows = new Set<string>(counters.map(({ ending }) => ending.cause));
+    expect([...rows].sort()).toEqual(Object.keys(CAUSES).sort());
   });
 });
 

@@ -80,6 +80,26 @@ describe('reading a marker', () => {
   });
 });
 
+describe('what a failed step says of a further try', () => {
+  const failed = { ...BODY, status: 'FAILED', cause: 'step-failed', step: 'pull' };
+  const said = [
+    { name: 'permanent', fields: { permanent: true }, permanent: true },
+    { name: 'it may pass', fields: { permanent: false }, permanent: false },
+    { name: 'nothing', fields: {}, permanent: null },
+    { name: 'something else', fields: { permanent: 'no' }, permanent: null },
+  ];
+  test.each(said)('$name is read as $permanent', ({ fields, permanent }) => {
+    expect(readMarker(bytes({ ...failed, ...fields }))).toMatchObject({ marker: { permanent } });
+  });
+
+  test('B56: step, cause and measures of a failed step are read', () => {
+    const reading = readMarker(bytes({ ...failed, gpu_count: 2, peak_memory_bytes: 7 }));
+    expect(reading).toMatchObject({
+      marker: { step: 'pull', cause: 'step-failed', gpuCount: 2, peakMemoryBytes: 7 },
+    });
+  });
+});
+
 describe('whose word a marker is', () => {
   const hash = createHash('sha256').update(NONCE).digest('hex');
 

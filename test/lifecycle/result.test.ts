@@ -13,6 +13,7 @@ const facts = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   endEpoch: T + 93,
   imageDigest: 'r@sha256:aa',
   peakMemoryBytes: 5,
+  gpuCount: 2,
   logTail: 'last line',
   outputs: [],
   ...change,
@@ -87,6 +88,13 @@ describe('the result', () => {
       succeeded: 0,
       failed: [{ index: 0, status: 'FAILED', cause: 'exit', exitCode: 3 }],
     });
+  });
+
+  test('D27: memory and GPUs as the machine measured them; null where it did not', () => {
+    expect(buildResult(ended(), SETTINGS)).toMatchObject({ peakMemoryBytes: 5, gpuCount: 2 });
+    const { gpuCount: _, ...older } = facts({ peakMemoryBytes: null });
+    const result = buildResult(ended({}, older), SETTINGS);
+    expect(result).toMatchObject({ peakMemoryBytes: null, gpuCount: null });
   });
 
   test('costs run from the order to the decision and its delete, a minute at least', () => {
