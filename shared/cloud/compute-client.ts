@@ -68,14 +68,7 @@ export function createCompute(options: ComputeOptions): Compute {
       return reply.kind === 'there' ? { kind: 'there', operation: reply.value } : reply;
     },
     listOperations: (zone, targetId) => listOperations(rest, zone, targetId),
-    getGuestAttributes: async (zone, name) => {
-      const reply = await readResource(rest, 'compute.instances.getGuestAttributes', {
-        path: ['zones', zone, 'instances', name, 'getGuestAttributes'],
-        query: { queryPath: 'mayfly/' },
-        parse: parseGuestAttributes,
-      });
-      return reply.kind === 'there' ? reply.value : null;
-    },
+    getGuestAttributes: (zone, name) => getGuestAttributes(rest, zone, name),
     listInstances: (filter, pageToken) =>
       listEverywhere(rest, { kind: 'instances', filter, pageToken, parse: parseMachine }),
     listDisks: (filter, pageToken) =>
@@ -134,6 +127,24 @@ async function readResource<Value>(
       : { kind: 'there', value };
   } catch (error) {
     return goneOrUnknown(error);
+  }
+}
+
+/** Sent once: a machine allows ten queries a minute, and what they give is a hint. */
+async function getGuestAttributes(
+  rest: Rest,
+  zone: string,
+  name: string,
+): Promise<Readonly<Record<string, string>> | null> {
+  try {
+    const reply = await rest.send('compute.instances.getGuestAttributes', 'GET', {
+      path: ['zones', zone, 'instances', name, 'getGuestAttributes'],
+      query: { queryPath: 'mayfly/' },
+    });
+    return isSuccess(reply) ? parseGuestAttributes(reply.body) : null;
+  } catch (error) {
+    asCloudError(error);
+    return null;
   }
 }
 

@@ -2,7 +2,7 @@
 // take its claim, and the holder is confirmed gone and the marker was read after that; or five minutes
 // after its deadline. Silence, time and absence from a list end nothing. Null: placement's turn.
 import type { Context } from '#shared/lifecycle/context.ts';
-import { decideOrdered, endSealed, lossOf } from '#shared/lifecycle/decide-ordered.ts';
+import { decideOrdered, endSealed, lossOf, neverBegan } from '#shared/lifecycle/decide-ordered.ts';
 import { deleteMachines, endAttempt, endByMarker } from '#shared/lifecycle/end-attempt.ts';
 import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal, type Marker, speaksFor } from '#shared/lifecycle/marker.ts';
@@ -152,7 +152,13 @@ function decideUnclaimed(
 ): Step | null {
   const facts = zones.map((zone) => factOf(attempt, zone, seen));
   const begun = seen.marker?.marker?.status === 'RUNNING';
-  if (facts.some((fact) => isStopped(fact) || (!begun && isOverdue(fact, context.nowMs)))) {
+  const isLate = (fact: MachineFact) => !begun && isOverdue(fact, context.nowMs);
+  const late = zones.find((zone) => isLate(factOf(attempt, zone, seen)));
+  // What it said of its boot goes with the machine: it is read before anything is decided.
+  if (late !== undefined && seen.bootReports[machineKey(attempt.instance, late)] === undefined) {
+    return { kind: 'read-boot-report', instance: attempt.instance, zone: late };
+  }
+  if (facts.some((fact) => isStopped(fact) || isLate(fact))) {
     return claimOrEnd(record, seen, context);
   }
   if (facts.some((fact) => fact.kind !== 'gone')) return { kind: 'rest' };
@@ -184,8 +190,7 @@ function isOverdue(fact: MachineFact, nowMs: number): boolean {
 /** Takes the claim first (E9); only when it was free does the attempt end as lost. */
 function claimOrEnd(record: RunRecord, seen: Observation, context: Context): Step {
   if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
-  const detail = 'its machine never began to work';
-  return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
+  return endSealed(record, seen, context, () => neverBegan(record, seen, context));
 }
 
 function decideHeld(
@@ -196,8 +201,7 @@ function decideHeld(
   context: Context,
 ): Step {
   if (holder.by === 'control') {
-    const detail = 'its machine never began to work';
-    return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
+    return endSealed(record, seen, context, () => neverBegan(record, seen, context));
   }
   if (attempt.claim === null) return adopt(record, attempt, holder, context);
   const fact = factOf(attempt, holder.zone, seen);

@@ -1,11 +1,12 @@
 // An attempt whose stop is ordered in the record (cancel, deadline, found stopped, its own marker says
 // interrupted): take the claim; won, it ends at once; held by a machine, it ends when that machine is
 // gone and the marker was read after that, or five minutes after the deadline.
+import { describeBoot, failedStep } from '#shared/lifecycle/boot-report.ts';
 import type { Context } from '#shared/lifecycle/context.ts';
 import { factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-attempt.ts';
 import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
 import { type Cause, causeOfLoss } from '#shared/lifecycle/failures.ts';
-import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { DETAIL_CHARACTERS_MAX, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal } from '#shared/lifecycle/marker.ts';
 import { machineKey, type Observation, type Step } from '#shared/lifecycle/observation.ts';
 import {
@@ -100,6 +101,21 @@ export function lossOf(
     timeIsUp: holder?.by === 'machine' && timeIsUp(record, attempt, context.nowMs),
   });
   return endWithout(cause, { step: marker?.step ?? null, detail, atMs: context.nowMs });
+}
+
+/** The end of an attempt whose claim no machine took: lost, or failed at a step that it named. */
+export function neverBegan(record: RunRecord, seen: Observation, context: Context): AttemptEnd {
+  const instance = currentAttempt(record)?.instance ?? '';
+  const said = Object.entries(seen.bootReports).find(
+    ([key, report]) => key.startsWith(machineKey(instance, '')) && report !== null,
+  );
+  const report = said?.[1] ?? null;
+  if (report === null) return lossOf(record, seen, context, 'its machine never began to work');
+  const detail = describeBoot(report, DETAIL_CHARACTERS_MAX);
+  const loss = lossOf(record, seen, context, detail);
+  const step = failedStep(report);
+  if (step === null || loss.cause !== 'machine-lost') return loss;
+  return endWithout('step-failed', { step, detail, atMs: context.nowMs });
 }
 
 const cancelOnly = (attempt: Attempt) =>

@@ -1,5 +1,6 @@
 // What a pass over a run has read so far, and what it may do next. `decide` asks for what it lacks, one
 // step at a time, so that the order of reading (machine first, marker last) is decided in one place.
+import type { BootReport } from '#shared/lifecycle/boot-report.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
@@ -62,6 +63,8 @@ export interface Observation {
   readonly inserts: Readonly<Record<string, InsertFact>>;
   /** By instance id. */
   readonly endings: Readonly<Record<string, MachineEnding | 'unknown'>>;
+  /** By machine key; null when the machine has said nothing, or it cannot be read. */
+  readonly bootReports: Readonly<Record<string, BootReport | null>>;
   readonly disks: Readonly<Record<string, 'gone' | 'there' | 'unknown'>>;
   /** The marker was sealed by the control plane, in this pass or before. */
   readonly sealed: boolean;
@@ -82,6 +85,7 @@ export const NOTHING_SEEN: Observation = {
   operations: {},
   inserts: {},
   endings: {},
+  bootReports: {},
   disks: {},
   sealed: false,
   finished: false,
@@ -116,6 +120,7 @@ export type Step =
       readonly operation: string;
     }
   | { readonly kind: 'read-ending'; readonly zone: string; readonly instanceId: string }
+  | ({ readonly kind: 'read-boot-report' } & MachineName)
   | ({ readonly kind: 'delete-machine' } & MachineName)
   | { readonly kind: 'delete-disk'; readonly zone: string; readonly disk: string }
   | { readonly kind: 'insert'; readonly intent: number }

@@ -25,6 +25,7 @@ import {
 import { readClaim, sealMarker, takeClaim } from '#shared/runs/claim.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 import {
+  readBootReportOf,
   readEnding,
   readMachineFact,
   readMarkerFact,
@@ -267,6 +268,11 @@ class Pass {
       case 'read-ending': {
         const ending = await readEnding(deps, step.zone, step.instanceId);
         return this.#see({ endings: { ...this.#seen.endings, [step.instanceId]: ending } });
+      }
+      case 'read-boot-report': {
+        const report = await readBootReportOf(deps, step.instance, step.zone);
+        const key = machineKey(step.instance, step.zone);
+        return this.#see({ bootReports: { ...this.#seen.bootReports, [key]: report } });
       }
       case 'delete-machine': {
         await deleteMachine(deps, record.runId, step.instance, step.zone);

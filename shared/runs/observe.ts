@@ -1,5 +1,6 @@
 // The reads that `decide` asks for, each turned into a fact. A thing that cannot be read is unknown.
 import type { Machine, MachineReply, Operation } from '#shared/cloud/compute.ts';
+import { type BootReport, readBootReport } from '#shared/lifecycle/boot-report.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import { readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
 import type { MachineFact, MarkerFact, OperationFact } from '#shared/lifecycle/observation.ts';
@@ -57,6 +58,15 @@ function operationFact(operation: Operation): OperationFact {
   const [error] = operation.errors;
   if (error === undefined) return { kind: 'succeeded', instanceId: operation.targetId };
   return { kind: 'failed', error };
+}
+
+/** What a machine says of its boot; null also when that cannot be read, which stops nothing. */
+export async function readBootReportOf(
+  deps: RunDeps,
+  instance: string,
+  zone: string,
+): Promise<BootReport | null> {
+  return readBootReport(await deps.compute.getGuestAttributes(zone, instance));
 }
 
 /** What the zone's operations say about how a machine went; unknown when they cannot be listed. */

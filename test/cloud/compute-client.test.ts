@@ -409,7 +409,7 @@ test('endless pages of operations end as unknown', async () => {
   expect(opened.server.seen).toHaveLength(10);
 });
 
-test('guest attributes come by key, and are null when there are none', async () => {
+test('B53: guest attributes come by key, and are null when there are none', async () => {
   const items = [
     { namespace: 'mayfly', key: 'status', value: 'FAILED' },
     { namespace: 'mayfly', key: 'detail', value: 'no disk' },
@@ -429,6 +429,15 @@ test('guest attributes come by key, and are null when there are none', async () 
   await using broken = await open(() => 'reset');
   expect(await broken.compute.getGuestAttributes(ZONE, NAME)).toBeNull();
 });
+
+test.each([403, 404, 429, 503])(
+  'B61: guest attributes behind a %d cannot be read, and are asked for once',
+  async (status) => {
+    await using refused = await open(() => googleError(status, 'rateLimitExceeded'));
+    expect(await refused.compute.getGuestAttributes(ZONE, NAME)).toBeNull();
+    expect(refused.server.seen).toHaveLength(1);
+  },
+);
 
 test('a transport that breaks its contract is not taken for the platform', async () => {
   const compute = createCompute({

@@ -155,6 +155,68 @@ describe('silence', () => {
   });
 });
 
+describe('the boot watchdog', () => {
+  /** A guest attribute, put as any process of the machine puts it. */
+  function say(kernel: Kernel, key: string, value: string): void {
+    const [id = ''] = [...kernel.world.compute.machinesById.keys()];
+    const path = `/computeMetadata/v1/instance/guest-attributes/mayfly/${key}`;
+    const params = { machine: id, path, flavor: 'Google' };
+    const body = new TextEncoder().encode(value);
+    expect(kernel.call({ method: 'metadata.put', params, body }).status).toBe(200);
+  }
+
+  async function neverClaims(attributes: Readonly<Record<string, string>>): Promise<Kernel> {
+    const kernel = new Kernel({ guest: () => ({ ...GOOD_GUEST, bootMs: 5 * HOUR_MS }) });
+    kernel.request({ ...REQUEST, runId: 'r1', place: { zones: [ZONE] }, retry: NO_RETRY });
+    await kernel.run(MINUTE_MS);
+    for (const [key, value] of Object.entries(attributes)) say(kernel, key, value);
+    return kernel;
+  }
+
+  test('B1: a boot that failed before its claim: FAILED at its step, with its last 25 lines, read first', async () => {
+    const log = Array.from({ length: 40 }, (_, index) => `line ${index + 1}`).join('\n');
+    const status = 'failed:credentials';
+    const kernel = await neverClaims({ status, detail: log, boot_id: 'boot-7' });
+    await kernel.run(20 * MINUTE_MS);
+    expect(kernel.result('r1')).toMatchObject({
+      status: 'FAILED',
+      cause: 'step-failed',
+      step: 'credentials',
+    });
+    const detail = kernel.result('r1')?.detail ?? '';
+    expect(detail).toContain('boot-7');
+    expect(detail.split('\n').slice(1)).toEqual(log.split('\n').slice(-25));
+    const order = kernel.calls.map((call) => `${call.method} ${call.name}`);
+    const read = order.findIndex((line) => line.startsWith('compute.instances.getGuestAttributes'));
+    expect(read).toBeGreaterThan(-1);
+    expect(order.findIndex((line) => /objects\.insert .*claim\.json/.test(line))).toBeGreaterThan(
+      read,
+    );
+    nothingLeft(kernel);
+  });
+
+  test.each([403, 429])('B61: attributes behind a %d: LOST as without them', async (status) => {
+    const kernel = await neverClaims({ status: 'failed:tools' });
+    kernel.world.faults.plant({
+      match: { method: 'compute.instances.getGuestAttributes' },
+      effect: 'before',
+      kind: 'status',
+      status,
+      times: Number.POSITIVE_INFINITY,
+    });
+    await kernel.run(20 * MINUTE_MS);
+    expect(kernel.result('r1')).toMatchObject({ status: 'LOST', cause: 'machine-lost' });
+    nothingLeft(kernel);
+  });
+
+  test('B55: a healthy boot is never asked for its attributes', async () => {
+    const kernel = await working();
+    await kernel.run(2 * HOUR_MS);
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+    expect(kernel.calls.filter((call) => call.method.endsWith('getGuestAttributes'))).toEqual([]);
+  });
+});
+
 describe('what nobody else finishes', () => {
   test('A12: a report whose notification is lost: the sweep reads the marker itself', async () => {
     const kernel = new Kernel({

@@ -211,8 +211,14 @@ describe('no attempt ends with a free claim', () => {
   });
 
   test('E9: a machine that is late to boot: the claim first; lost, nothing is ordered', () => {
-    const facts = { machines: { [KEY]: there() }, marker: noMarker };
+    const asked = { machines: { [KEY]: there() }, marker: noMarker };
     const late = context({ nowMs: NOW_MS + BOOT_ALLOWANCE_MS + 1 });
+    expect(decide(record(), seen(asked), late)).toEqual({
+      kind: 'read-boot-report',
+      instance: INSTANCE,
+      zone: ZONE,
+    });
+    const facts = { ...asked, bootReports: { [KEY]: null } };
     expect(decide(record(), seen(facts), late).kind).toBe('take-claim');
     const lost = decide(record(), seen({ ...facts, claim: held(HOLDER) }), late);
     expect(written(lost)).toMatchObject({ state: 'PROVISIONING', end: null });
@@ -232,6 +238,53 @@ describe('no attempt ends with a free claim', () => {
     const step = decide(record(), facts, late);
     expect(written(step)).toMatchObject({ state: 'WAITING', used: { infrastructure: 1 } });
     expect(step).toMatchObject({ effects: [{ kind: 'delete-machine' }] });
+  });
+
+  const silent = [
+    { name: 'cannot be read', report: null, cause: 'machine-lost', state: 'WAITING' },
+    {
+      name: 'is still booting',
+      report: { status: 'booting', detail: 'waits for the lock', bootId: 'b1' },
+      cause: 'machine-lost',
+      state: 'WAITING',
+    },
+    {
+      name: 'failed at a step',
+      report: { status: 'failed:tools', detail: 'no candidate', bootId: 'b1' },
+      cause: 'step-failed',
+      state: 'FAILED',
+    },
+  ] as const;
+  test.each(silent)(
+    'B56: a machine that never claimed and $name: $cause, with what it said',
+    ({ report, cause, state }) => {
+      const facts = seen({
+        machines: { [KEY]: there() },
+        marker: noMarker,
+        bootReports: { [KEY]: report },
+        claim: held(CONTROL),
+        sealed: true,
+      });
+      const late = context({ nowMs: NOW_MS + BOOT_ALLOWANCE_MS + 1 });
+      const next = written(decide(record(), facts, late));
+      const step = cause === 'step-failed' ? 'tools' : null;
+      expect(next).toMatchObject({ state, attempts: [{ end: { cause, step } }] });
+      expect(next.attempts[0]?.end?.detail).toContain(report?.detail ?? 'never began to work');
+    },
+  );
+
+  test('B61: what it said of its boot never hides that it was preempted or cancelled', () => {
+    const report = { status: 'failed:tools', detail: '', bootId: '' };
+    const facts = seen({
+      machines: { [KEY]: GONE },
+      marker: noMarker,
+      operations: succeeded,
+      endings: { '111': 'preempted' },
+      bootReports: { [KEY]: report },
+      claim: held(CONTROL),
+      sealed: true,
+    });
+    expect(written(decide(record(), facts, context())).attempts[0]?.end?.cause).toBe('preempted');
   });
 
   test('no capacity: the claim is taken before the end, and a holder is adopted', () => {
