@@ -17,10 +17,12 @@ import { placeMethods } from '#scripts/local-cloud/compute/places.ts';
 import { localMethods } from '#scripts/local-cloud/controls.ts';
 import { disturb } from '#scripts/local-cloud/faults.ts';
 import { keyMethods } from '#scripts/local-cloud/keys.ts';
+import { loggingMethods } from '#scripts/local-cloud/logging/entries.ts';
 import { metadataMethods } from '#scripts/local-cloud/metadata/answers.ts';
 import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.ts';
 import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
 import { schedulerMethods } from '#scripts/local-cloud/scheduler/jobs.ts';
+import { secretMethods } from '#scripts/local-cloud/secrets/secrets.ts';
 import { bucketMethods } from '#scripts/local-cloud/storage/buckets.ts';
 import { objectListMethods } from '#scripts/local-cloud/storage/lists.ts';
 import { notificationMethods } from '#scripts/local-cloud/storage/notifications.ts';
@@ -47,6 +49,8 @@ const SERVICES: readonly Methods[] = [
   keyMethods,
   schedulerMethods,
   metadataMethods,
+  secretMethods,
+  loggingMethods,
   localMethods,
 ];
 

@@ -23,6 +23,7 @@ const NAME_PARAMS = [
   'topic',
   'subscription',
   'job',
+  'secret',
   'filter',
   'prefix',
   'zone',

@@ -23,6 +23,7 @@ import {
 import { FAULT_KINDS, readFault, readOutcome } from '#scripts/local-cloud/plants.ts';
 import { settleDelivery } from '#scripts/local-cloud/pubsub/delivery.ts';
 import { settleAttempt } from '#scripts/local-cloud/scheduler/jobs.ts';
+import { plantSecret } from '#scripts/local-cloud/secrets/secrets.ts';
 
 type Control = (context: Context, body: JsonObject) => Reply;
 
@@ -134,6 +135,7 @@ export const localMethods: Methods = {
   'local.compute.unreachable': control(setUnreachable),
   'local.compute.outcome': control(plantOutcome),
   'local.storage.bucket': control(setBucket),
+  'local.secret': control(plantSecret),
   'local.faults.plant': control(plantFaults),
   'local.faults.clear': control(({ world }) => {
     world.faults.clear();

@@ -57,6 +57,11 @@ export interface PubsubOptions {
   readonly duplication: number;
 }
 
+export interface LoggingOptions {
+  /** Entries beyond so many bytes push the oldest out. */
+  readonly bytesMax: number;
+}
+
 export interface WorldOptions {
   readonly project: string;
   readonly buckets: readonly string[];
@@ -68,14 +73,16 @@ export interface WorldOptions {
   readonly storage: StorageOptions;
   readonly compute: ComputeOptions;
   readonly pubsub: PubsubOptions;
+  readonly logging: LoggingOptions;
 }
 
 /** Options as a caller gives them: any part may be missing. */
 export interface WorldChoices
-  extends Partial<Omit<WorldOptions, 'storage' | 'compute' | 'pubsub'>> {
+  extends Partial<Omit<WorldOptions, 'storage' | 'compute' | 'pubsub' | 'logging'>> {
   readonly storage?: Partial<StorageOptions>;
   readonly compute?: Partial<ComputeOptions>;
   readonly pubsub?: Partial<PubsubOptions>;
+  readonly logging?: Partial<LoggingOptions>;
 }
 
 const STORAGE_DEFAULTS: StorageOptions = {
@@ -119,5 +126,6 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },
     compute: { ...COMPUTE_DEFAULTS, ...choices.compute },
     pubsub: { deliveryMs: 0, duplication: 0, ...choices.pubsub },
+    logging: { bytesMax: 32 * 1024 * 1024, ...choices.logging },
   };
 }

@@ -5,6 +5,7 @@ import { type ComputeState, createCompute } from '#scripts/local-cloud/compute/s
 import { FaultPlan } from '#scripts/local-cloud/faults.ts';
 import type { IamState } from '#scripts/local-cloud/iam.ts';
 import { KeyRing } from '#scripts/local-cloud/keys.ts';
+import { createLogging, type LoggingState } from '#scripts/local-cloud/logging/state.ts';
 import {
   completeOptions,
   type WorldChoices,
@@ -13,6 +14,7 @@ import {
 import { createPubsub, type PubsubState } from '#scripts/local-cloud/pubsub/state.ts';
 import { Random } from '#scripts/local-cloud/random.ts';
 import { createScheduler, type SchedulerState } from '#scripts/local-cloud/scheduler/state.ts';
+import { createSecrets, type SecretsState } from '#scripts/local-cloud/secrets/state.ts';
 import { createStorage, type StorageState } from '#scripts/local-cloud/storage/state.ts';
 import { TimerQueue } from '#scripts/local-cloud/timers.ts';
 
@@ -28,6 +30,8 @@ export interface World {
   readonly compute: ComputeState;
   readonly pubsub: PubsubState;
   readonly scheduler: SchedulerState;
+  readonly secrets: SecretsState;
+  readonly logging: LoggingState;
   /** Where clients reach the world: in `mediaLink` and `selfLink`. The server sets its own. */
   baseUrl: string;
 }
@@ -47,6 +51,8 @@ export function createWorld(choices: WorldChoices = {}): World {
     compute: createCompute(options.compute),
     pubsub: createPubsub(),
     scheduler: createScheduler(),
+    secrets: createSecrets(),
+    logging: createLogging(),
     baseUrl: 'https://www.googleapis.com',
   };
 }

@@ -61,6 +61,9 @@ export function readSettings(environment: Environment): Settings {
       endpoints: {
         storage: endpoints.storage ?? GOOGLE_ENDPOINTS.storage,
         compute: endpoints.compute ?? GOOGLE_ENDPOINTS.compute,
+        secretManager:
+          reader.optional(SETTINGS.endpointSecretManager) ?? GOOGLE_ENDPOINTS.secretManager,
+        logging: reader.optional(SETTINGS.endpointLogging) ?? GOOGLE_ENDPOINTS.logging,
       },
     },
     push,

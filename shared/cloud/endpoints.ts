@@ -5,4 +5,6 @@ export const GOOGLE_ENDPOINTS = {
   compute: 'https://compute.googleapis.com',
   pubsub: 'https://pubsub.googleapis.com',
   scheduler: 'https://cloudscheduler.googleapis.com',
+  secretManager: 'https://secretmanager.googleapis.com',
+  logging: 'https://logging.googleapis.com',
 } as const;

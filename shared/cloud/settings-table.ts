@@ -246,6 +246,8 @@ export const SETTINGS = {
   endpointCompute: endpoint('COMPUTE', 'Compute Engine (the machines use it too)'),
   endpointPubsub: endpoint('PUBSUB', 'Pub/Sub'),
   endpointScheduler: endpoint('SCHEDULER', 'Cloud Scheduler'),
+  endpointSecretManager: endpoint('SECRETMANAGER', 'Secret Manager, for the machines'),
+  endpointLogging: endpoint('LOGGING', 'Cloud Logging, for the machines'),
   emulatorStorage: emulator('STORAGE', 'Cloud Storage'),
   emulatorPubsub: emulator('PUBSUB', 'Pub/Sub'),
 } as const;

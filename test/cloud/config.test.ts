@@ -48,6 +48,8 @@ test('A91: the least environment gives every setting its documented default', ()
       endpoints: {
         storage: 'https://storage.googleapis.com',
         compute: 'https://compute.googleapis.com',
+        secretManager: 'https://secretmanager.googleapis.com',
+        logging: 'https://logging.googleapis.com',
       },
     },
     push: {
@@ -220,17 +222,21 @@ test('the shared token is no setting of the other modes', () => {
   expect(settings.push.internalToken).toBeNull();
 });
 
-test('the machines follow the endpoints of Storage and Compute', () => {
+test('the machines follow the endpoints of the services that they call', () => {
   const { plan, endpoints } = readSettings({
     ...LEAST,
     MAYFLY_ENDPOINT_STORAGE: 'http://127.0.0.1:8080/',
     MAYFLY_ENDPOINT_COMPUTE: 'http://127.0.0.1:8081',
     MAYFLY_ENDPOINT_PUBSUB: 'http://127.0.0.1:8082',
     MAYFLY_ENDPOINT_SCHEDULER: 'http://127.0.0.1:8083',
+    MAYFLY_ENDPOINT_SECRETMANAGER: 'http://127.0.0.1:8084/',
+    MAYFLY_ENDPOINT_LOGGING: 'http://127.0.0.1:8085',
   });
   expect(plan.endpoints).toEqual({
     storage: 'http://127.0.0.1:8080',
     compute: 'http://127.0.0.1:8081',
+    secretManager: 'http://127.0.0.1:8084',
+    logging: 'http://127.0.0.1:8085',
   });
   expect(endpoints).toEqual({
     storage: 'http://127.0.0.1:8080',

@@ -81,6 +81,8 @@ const SETTINGS: PlanSettings = {
   endpoints: {
     storage: 'https://storage.googleapis.com',
     compute: 'https://compute.googleapis.com',
+    secretManager: 'https://secretmanager.googleapis.com',
+    logging: 'https://logging.googleapis.com',
   },
 };
 

@@ -41,6 +41,8 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
     endpoints: {
       storage: 'https://storage.googleapis.com',
       compute: 'https://compute.googleapis.com',
+      secretManager: 'https://secretmanager.googleapis.com',
+      logging: 'https://logging.googleapis.com',
     },
     ...changes,
   };

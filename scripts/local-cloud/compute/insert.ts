@@ -118,6 +118,7 @@ function addMachine(
     labels: asStringMap(body.labels),
     metadata: metadataOf(body),
     guestAttributes: new Map(),
+    attributeQueriesMs: [],
     status: 'PROVISIONING',
     ending: null,
     epoch: 0,

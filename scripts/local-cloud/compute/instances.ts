@@ -30,6 +30,8 @@ import { asObject, asStringMap } from '#scripts/local-cloud/json.ts';
 const pathOf = ({ project = '', zone = '', instance = '' }: Call['params']) =>
   `projects/${project}/zones/${zone}/instances/${instance}`;
 
+const instancePath = ({ zone, name }: MachineState) => `zones/${zone}/instances/${name}`;
+
 const notFound = (call: Call) =>
   refuse(404, 'notFound', `The resource '${pathOf(call.params)}' was not found`);
 
@@ -57,7 +59,7 @@ function begin(context: Context, call: Call, machine: MachineState, type: string
     zone: machine.zone,
     project: machine.project,
     targetId: machine.id,
-    target: `zones/${machine.zone}/instances/${machine.name}`,
+    target: instancePath(machine),
     principal: call.principal,
     requestId: call.params.requestId,
   });
@@ -94,11 +96,7 @@ function notReady(context: Context, machine: MachineState, type: string): Reply 
     (creating && context.world.options.compute.deleteWhileCreating === 'not-ready') ||
     (type === 'reset' && status !== 'RUNNING') ||
     (type === 'start' && status !== 'TERMINATED');
-  const path = computeLink(
-    context.world,
-    machine.project,
-    `zones/${machine.zone}/instances/${machine.name}`,
-  );
+  const path = computeLink(context.world, machine.project, instancePath(machine));
   return refused
     ? refuse(400, 'resourceNotReady', `The resource '${path}' is not ready (${status}).`)
     : null;
@@ -120,11 +118,26 @@ function setLabels(context: Context, call: Call): Reply {
   return ok(operationResource(context.world, operation));
 }
 
+/** A machine takes ten queries a minute (Compute Engine, guest attributes, limits). */
+const ATTRIBUTE_QUERIES_MAX = 10;
+const ATTRIBUTE_WINDOW_MS = 60_000;
+
+/** True when the query is one too many; it then does not count itself. */
+function countQuery({ nowMs }: Context, machine: MachineState): boolean {
+  const recent = machine.attributeQueriesMs.filter((atMs) => nowMs - atMs < ATTRIBUTE_WINDOW_MS);
+  const refused = recent.length >= ATTRIBUTE_QUERIES_MAX;
+  machine.attributeQueriesMs = refused ? recent : [...recent, nowMs];
+  return refused;
+}
+
 /** `queryPath` is `NS/` or `NS/KEY`; a missing one is answered with 404, as by the real service. */
 function getGuestAttributes(context: Context, call: Call): Reply {
   const found = findMachine(context, call, 'compute.instances.getGuestAttributes');
   if ('headers' in found) {
     return found;
+  }
+  if (countQuery(context, found)) {
+    return refuse(429, 'rateLimitExceeded', 'Rate Limit Exceeded');
   }
   const query = call.params.queryPath ?? call.params.variableKey ?? '';
   const items = [...found.guestAttributes]
@@ -134,8 +147,17 @@ function getGuestAttributes(context: Context, call: Call): Reply {
       return { namespace, key, value };
     });
   return items.length === 0
-    ? refuse(404, 'notFound', `The resource '${pathOf(call.params)}/${query}' was not found`)
-    : ok({ kind: 'compute#guestAttributes', queryPath: query, queryValue: { items } });
+    ? refuse(404, 'notFound', `The resource '${query}' of type 'Guest Attribute' was not found.`)
+    : ok({
+        kind: 'compute#guestAttributes',
+        selfLink: computeLink(
+          context.world,
+          found.project,
+          `${instancePath(found)}/guestAttributes/${query}`,
+        ),
+        queryPath: query,
+        queryValue: { items },
+      });
 }
 
 export const instanceMethods: Methods = {

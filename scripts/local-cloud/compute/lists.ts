@@ -8,10 +8,10 @@ import {
   type Reply,
 } from '#scripts/local-cloud/call.ts';
 import { diskResource } from '#scripts/local-cloud/compute/disks.ts';
-import { compileFilter } from '#scripts/local-cloud/compute/filter.ts';
 import { pageOf } from '#scripts/local-cloud/compute/paging.ts';
 import { instanceResource } from '#scripts/local-cloud/compute/resources.ts';
 import { type ComputeState, regionsOf } from '#scripts/local-cloud/compute/state.ts';
+import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 

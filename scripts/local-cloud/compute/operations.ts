@@ -8,13 +8,13 @@ import {
   ok,
   type Reply,
 } from '#scripts/local-cloud/call.ts';
-import { compileFilter } from '#scripts/local-cloud/compute/filter.ts';
 import { pageOf } from '#scripts/local-cloud/compute/paging.ts';
 import {
   computeLink,
   type OperationError,
   type OperationState,
 } from '#scripts/local-cloud/compute/state.ts';
+import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import { copyJson, type JsonObject, timestamp } from '#scripts/local-cloud/json.ts';
 import type { World } from '#scripts/local-cloud/world.ts';

@@ -24,6 +24,8 @@ export interface MachineState {
   labels: { [key: string]: string };
   metadata: { [key: string]: string };
   guestAttributes: Map<string, string>;
+  /** When guest attributes were asked for, within the last minute. */
+  attributeQueriesMs: number[];
   status: MachineStatus;
   ending: Ending | null;
   /** Raised whenever what was planned for the machine no longer holds; old timers then do nothing. */

@@ -15,11 +15,14 @@ export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<
     MAYFLY_WORKER_SERVICE_ACCOUNTS: local.MAYFLY_WORKER_SERVICE_ACCOUNTS ?? '',
     STORAGE_EMULATOR_HOST: baseUrl,
     PUBSUB_EMULATOR_HOST: new URL(baseUrl).host,
+    MAYFLY_ENDPOINT_COMPUTE: baseUrl,
     CLOUDSDK_CORE_PROJECT: project,
     CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true',
     CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE: `${baseUrl}/compute/v1/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: `${baseUrl}/storage/v1/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${baseUrl}/`,
+    CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER: `${baseUrl}/`,
+    CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING: `${baseUrl}/`,
   };
 }
 

@@ -19,6 +19,11 @@ export const localAccount = (name: string) =>
 /** Short periods, and folders that need no root: relative to the local machine's own disk. */
 const LOCAL_GUEST: Partial<GuestSettings> = {
   workDir: 'mayfly',
+  runDir: 'mayfly-run',
+  workUnit: '',
+  // Containers are processes here: nothing bounds their memory or closes an address to them.
+  memoryFile: '',
+  firewall: '',
   bootIdFile: BOOT_ID_FILE,
   // The computer has been up for longer than its local machines have.
   uptimeFile: '',
@@ -47,6 +52,8 @@ export function localEnvironment(baseUrl: string = NOWHERE): Readonly<Record<str
     MAYFLY_ENDPOINT_COMPUTE: baseUrl,
     MAYFLY_ENDPOINT_PUBSUB: baseUrl,
     MAYFLY_ENDPOINT_SCHEDULER: baseUrl,
+    MAYFLY_ENDPOINT_SECRETMANAGER: baseUrl,
+    MAYFLY_ENDPOINT_LOGGING: baseUrl,
   };
 }
 

@@ -62,7 +62,10 @@ export function localGrants(objects: readonly string[] = []): readonly Grant[] {
   ];
 }
 
-/** Deleting is what overwriting needs; machines neither get nor list machines. */
+/**
+ * Deleting is what overwriting needs; machines neither get nor list machines, and read every secret of
+ * the local project.
+ */
 function workerGrants(objects: readonly string[]): readonly Grant[] {
   const principal = localAccount('worker');
   const own = [MARKER_PREFIX, 'runs/work/'].map((prefix) => `gs://${LOCAL_BUCKET}/${prefix}`);
@@ -81,6 +84,16 @@ function workerGrants(objects: readonly string[]): readonly Grant[] {
       principal,
       permissions: ['compute.instances.delete'],
       resourcePrefix: `projects/${LOCAL_PROJECT}/zones/`,
+    },
+    {
+      principal,
+      permissions: ['logging.logEntries.create'],
+      resourcePrefix: `projects/${LOCAL_PROJECT}`,
+    },
+    {
+      principal,
+      permissions: ['secretmanager.versions.access'],
+      resourcePrefix: `projects/${LOCAL_PROJECT}/secrets/`,
     },
   ];
 }

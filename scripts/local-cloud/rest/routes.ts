@@ -9,6 +9,7 @@ export interface Route {
 
 const ZONE = '/compute/v1/projects/{project}/zones/{zone}';
 const PROJECT = '/compute/v1/projects/{project}';
+const SECRETS = '/v1/projects/{project}/secrets';
 const JOBS = '/v1/projects/{project}/locations/{location}/jobs';
 
 const routes = (text: string): Route[] =>
@@ -90,6 +91,16 @@ export const ROUTES: readonly Route[] = [
     POST   ${JOBS}/{job}:run                            cloudscheduler.jobs.run
     POST   ${JOBS}/{job}:pause                          cloudscheduler.jobs.pause
     POST   ${JOBS}/{job}:resume                         cloudscheduler.jobs.resume
+
+    POST   ${SECRETS}                                         secretmanager.secrets.create
+    POST   ${SECRETS}/{secret}:addVersion                      secretmanager.secrets.addVersion
+    GET    ${SECRETS}/{secret}/versions/{version}:access       secretmanager.versions.access
+    POST   ${SECRETS}/{secret}/versions/{version}:disable      secretmanager.versions.disable
+    POST   ${SECRETS}/{secret}/versions/{version}:enable       secretmanager.versions.enable
+    POST   ${SECRETS}/{secret}/versions/{version}:destroy      secretmanager.versions.destroy
+
+    POST   /v2/entries:write                            logging.entries.write
+    POST   /v2/entries:list                             logging.entries.list
 
     GET    /oauth2/v3/certs                             oauth2.certs
   `).filter(({ method }) => method !== ''),

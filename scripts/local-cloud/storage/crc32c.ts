@@ -10,7 +10,7 @@ const TABLE = new Uint32Array(256).map((_, byte) => {
 });
 
 /** The checksum as an unsigned number. */
-function crc32c(bytes: Uint8Array): number {
+export function crc32c(bytes: Uint8Array): number {
   let value = 0xffffffff;
   for (const byte of bytes) {
     value = (TABLE[(value ^ byte) & 0xff] ?? 0) ^ (value >>> 8);

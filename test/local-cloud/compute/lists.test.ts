@@ -1,6 +1,6 @@
 // Lists of Compute: scopes, warnings, unreachable zones, pages and both styles of filter.
 import { describe, expect, test } from 'vitest';
-import { compileFilter } from '#scripts/local-cloud/compute/filter.ts';
+import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { PROJECT, reasonOf, TestWorld } from '#test/local-cloud/fixtures.ts';
 
 const ZONES = { 'r-a': {}, 'r-b': {}, 's-a': {} };

@@ -99,6 +99,43 @@ describe('guest attributes', () => {
     expect(read().status).toBe(404);
   });
 
+  test('a namespace that was never written to is a 404 with the words of the service', () => {
+    const { world } = machine([{ key: 'enable-guest-attributes', value: 'TRUE' }]);
+    const reply = world.instance('getGuestAttributes', 'vm', { queryPath: 'mayfly/' });
+    expect(reply.status).toBe(404);
+    expect(reply.body).toMatchObject({
+      error: { message: "The resource 'mayfly/' of type 'Guest Attribute' was not found." },
+    });
+  });
+
+  test('B55: above ten queries a minute a machine answers 429, each machine for itself', () => {
+    const { world, put } = machine([{ key: 'enable-guest-attributes', value: 'TRUE' }]);
+    put('instance/guest-attributes/mayfly/status', 'booting');
+    world.insert('other');
+    world.pass(5000);
+    const ask = (name = 'vm') =>
+      world.instance('getGuestAttributes', name, { queryPath: 'mayfly/' }).status;
+    for (let query = 0; query < 10; query += 1) {
+      expect(ask()).toBe(200);
+      world.pass(1000);
+    }
+    expect(ask()).toBe(429);
+    expect(ask('other')).toBe(404);
+    world.pass(49_999);
+    expect(ask()).toBe(429);
+    world.pass(1);
+    expect(ask()).toBe(200);
+    expect(ask()).toBe(429);
+  });
+
+  test('only who may read them is told', () => {
+    const { world } = machine();
+    const place = { project: PROJECT, zone: ZONE, instance: 'vm', queryPath: 'mayfly/' };
+    world.world.iam.grants = [];
+    const reply = world.call('compute.instances.getGuestAttributes', place, undefined, WORKER);
+    expect(reply.status).toBe(403);
+  });
+
   test('are refused unless the metadata allow them', () => {
     expect(machine().put('instance/guest-attributes/mayfly/status', 'x')).toBe(403);
   });
@@ -138,6 +175,33 @@ describe('over HTTP', () => {
       delete process.env.GCE_METADATA_HOST;
       delete process.env.METADATA_SERVER_DETECTION;
     }
+  });
+
+  test('B53: what a machine puts with curl is read by the path of the API', async () => {
+    await using cloud = await startLocalCloud({
+      world: { compute: { provisioningMs: 0, stagingMs: 0 } },
+    });
+    const metadata = { items: [{ key: 'enable-guest-attributes', value: 'TRUE' }] };
+    const place = { project: PROJECT, zone: ZONE };
+    const inserted = cloud.call(
+      'compute.instances.insert',
+      place,
+      instanceBody('vm', { metadata }),
+    );
+    const id = String(inserted.body?.targetId);
+    await using server = await cloud.openMetadata({ kind: 'machine', id });
+    const put = await fetch(
+      `http://${server.host}/computeMetadata/v1/instance/guest-attributes/mayfly/detail`,
+      { method: 'PUT', headers: { 'Metadata-Flavor': 'Google' }, body: 'äöü\nline 2' },
+    );
+    expect(put.status).toBe(200);
+    const path = `projects/${PROJECT}/zones/${ZONE}/instances/vm/getGuestAttributes`;
+    const reply = await fetch(`${cloud.baseUrl}/compute/v1/${path}?queryPath=mayfly/`);
+    expect(await reply.json()).toMatchObject({
+      kind: 'compute#guestAttributes',
+      queryPath: 'mayfly/',
+      queryValue: { items: [{ namespace: 'mayfly', key: 'detail', value: 'äöü\nline 2' }] },
+    });
   });
 
   test('a hanging get answers when the value changes, and at once when it has changed already', async () => {
