@@ -16,7 +16,7 @@ NONCE='nonce'
 TTL_SECONDS='7200'
 STORAGE_URL='https://storage.googleapis.com'
 COMPUTE_URL='https://compute.googleapis.com'
-WORK_DIR='/var/lib/mayfly'
+RUN_DIR='/run/mayfly'
 BOOT_ID_FILE='/proc/sys/kernel/random/boot_id'
 UPTIME_FILE='/proc/uptime'
 CONNECT_SECONDS='5'
@@ -28,10 +28,11 @@ BACKOFF_MAX_MS='30000'
 SHUTDOWN_WAIT_SECONDS='15'
 # --- end of blanks ---
 
-(umask 077 && mkdir -p "$WORK_DIR") 2>/dev/null
-exec </dev/null >>"$WORK_DIR/shutdown.log" 2>&1 || exec </dev/null >/dev/null 2>&1
+(umask 077 && mkdir -p "$RUN_DIR") 2>/dev/null
+exec 3>/dev/null </dev/null >>"$RUN_DIR/shutdown.log" 2>&1 || exec </dev/null >/dev/null 2>&1
 
 STEP=boot EXIT_CODE=null BOOT_EPOCH=null PULL_END_EPOCH=null EXEC_START_EPOCH=null IMAGE_DIGEST=''
+PEAK_MEMORY=null GPU_COUNT=0 PERMANENT=false
 
 source pieces/calls.sh
 source pieces/text.sh
@@ -41,8 +42,8 @@ source pieces/delete.sh
 # Asks the startup script of this boot to end, and gives it time to report.
 end_startup_script() {
   local process boot left=$((SHUTDOWN_WAIT_SECONDS * 10))
-  [[ -e $WORK_DIR/process ]] || return 0
-  read -r process boot <"$WORK_DIR/process"
+  [[ -e $RUN_DIR/process ]] || return 0
+  read -r process boot <"$RUN_DIR/process"
   [[ $boot == "$BOOT_ID" ]] || return 0
   kill -TERM "$process" || return 0
   while ((left-- > 0)) && kill -0 "$process" 2>/dev/null; do pause_ms 100; done
@@ -53,9 +54,9 @@ main() {
   BOOT_ID=$(cat "$BOOT_ID_FILE")
   end_startup_script
   # Without the claim in this boot there is nothing to say, and the next boot may work.
-  [[ ! -e $WORK_DIR/claimed ]] || read -r holder <"$WORK_DIR/claimed"
+  [[ ! -e $RUN_DIR/claimed ]] || read -r holder <"$RUN_DIR/claimed"
   [[ $holder == "$BOOT_ID" ]] || return 0
-  read -r STEP BOOT_EPOCH PULL_END_EPOCH EXEC_START_EPOCH <"$WORK_DIR/progress"
+  read -r STEP BOOT_EPOCH PULL_END_EPOCH EXEC_START_EPOCH <"$RUN_DIR/progress"
   metadata instance/preempted && [[ $REPLY == TRUE ]] && cause=preempted
   make_marker FAILED "$cause" '"the machine was stopped before its run had ended"' '[]' "$NONCE"
   persist "$TTL_SECONDS" "$TRIES" write_marker

@@ -111,7 +111,12 @@ export interface PlanSettings {
   readonly networkTags: readonly string[];
   readonly instanceMetadata: Readonly<Record<string, string>>;
   /** Base URLs that the machine calls; Google's own unless pointed elsewhere. No trailing slash. */
-  readonly endpoints: { readonly storage: string; readonly compute: string };
+  readonly endpoints: {
+    readonly storage: string;
+    readonly compute: string;
+    readonly logging: string;
+    readonly secretManager: string;
+  };
   /** What of the machine's periods and places is not the default. */
   readonly guest?: Partial<GuestSettings>;
 }

@@ -75,9 +75,12 @@ export function planIntent(input: IntentInput): PlannedIntent {
   const name = instanceName(deployment, runId, attempt);
   const deadline = deadlineSeconds(createdSeconds, ttlSeconds);
   const facts = machineFacts(candidate.machineType);
+  const { gpu, localSsdCount } = plan.request.resources;
   const machine = {
     instanceName: name,
     threads: facts === null ? null : Math.max(1, Math.floor(facts.cpus)),
+    gpuCount: (facts?.gpu ?? gpu)?.count ?? 0,
+    localSsdCount: facts?.localSsd.bundled || localSsdCount,
   };
   const startupScript = buildStartupScript(input, machine);
   const shutdownScript = buildShutdownScript(input, machine);

@@ -1,6 +1,7 @@
 // The scripts of one machine: guest script texts with the blanks of one attempt filled in. Pure; what
 // only the machine can know (its boot, its cores when the type is unknown) is left to the script.
 import { createHash } from 'node:crypto';
+import { bootImageKind } from '#shared/plan/boot-image.ts';
 import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { inputBlanks, outputBlanks, packageBlanks } from '#shared/plan/container-files.ts';
 import { GUEST_DEFAULTS, type GuestSettings } from '#shared/plan/guest-settings.ts';
@@ -8,12 +9,15 @@ import { hostMatches, parseImageReference } from '#shared/plan/image-reference.t
 import type { IntentInput, RunRequest } from '#shared/plan/model.ts';
 import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
 import { type BlankValues, fillBlanks } from '#shared/plan/script-blanks.ts';
+import { PARTS, type ScriptPart, selectParts } from '#shared/plan/script-parts.ts';
 
 /** What planning knows of the machine. */
 export interface ScriptMachine {
   readonly instanceName: string;
   /** The container's cores; null: as many as the machine finds. */
   readonly threads: number | null;
+  readonly gpuCount: number;
+  readonly localSsdCount: number;
 }
 
 /** The value of the metadata key `startup-script`. */
@@ -22,13 +26,23 @@ export function buildStartupScript(input: IntentInput, facts: ScriptMachine): st
   const { settings } = input;
   const guest = { ...GUEST_DEFAULTS, ...settings.guest };
   const image = imageOf(input);
-  return fillBlanks(input.scripts.startup, {
+  const host = loginHost(image, settings.imageHosts);
+  const script = selectParts(input.scripts.startup, partsOf(input, facts, { guest, loginHost: host }));
+  return fillBlanks(script, {
     ...sharedBlanks(input, facts, guest),
     NONCE_SHA256: createHash('sha256').update(input.nonce).digest('hex'),
     CLAIM_OBJECT: claimObject(request.runId, input.attempt),
     LOG_OBJECT: logObject(request.runId, input.attempt),
     IMAGE: image,
-    LOGIN_HOST: loginHost(image, settings.imageHosts),
+    LOGIN_HOST: host,
+    CREDENTIALS_SECRET: request.imageCredentials ?? '',
+    SECRET_KEYS: Object.keys(request.secrets),
+    SECRET_NAMES: Object.values(request.secrets),
+    GPU_COUNT: String(facts.gpuCount),
+    GPU_IDLE_SECONDS: String(request.gpuIdleSeconds),
+    KEEP_SECONDS: String(request.keepOnFailureSeconds),
+    LOGGING_URL: settings.endpoints.logging,
+    SECRETS_URL: settings.endpoints.secretManager,
     DOCKER_FLAGS: dockerFlags(request),
     CONTAINER_ENV: Object.entries(request.env).map(([name, value]) => `${name}=${value}`),
     CONTAINER_ARGS: [...(request.command ?? []).slice(1), ...request.args],
@@ -41,6 +55,14 @@ export function buildStartupScript(input: IntentInput, facts: ScriptMachine): st
     DOCKER_SECONDS: String(guest.dockerSeconds),
     PULL_SECONDS: String(guest.pullSeconds),
     HEARTBEAT_SECONDS: String(guest.heartbeatSeconds),
+    LOG_BATCH_SECONDS: String(guest.logBatchSeconds),
+    UNIT_STOP_SECONDS: String(guest.unitStopSeconds),
+    WORK_DIR: guest.workDir,
+    WORK_UNIT: guest.workUnit,
+    MEMORY_FILE: guest.memoryFile,
+    CGROUP_DIR: guest.cgroupDir,
+    FIREWALL: guest.firewall,
+    LOCAL_SSDS: guest.localSsds,
     END_MARGIN_SECONDS: String(guest.endMarginSeconds),
     REPORT_MARGIN_SECONDS: String(guest.reportMarginSeconds),
     STOP_GRACE_SECONDS: String(guest.stopGraceSeconds),
@@ -60,6 +82,38 @@ export function buildShutdownScript(input: IntentInput, facts: ScriptMachine): s
   });
 }
 
+/** What this run's script has to be able to do. */
+function partsOf(
+  { plan, candidate, inputs, settings }: IntentInput,
+  facts: ScriptMachine,
+  { guest, loginHost }: { guest: GuestSettings; loginHost: string },
+): Set<ScriptPart> {
+  const { request } = plan;
+  const isApt = bootImageKind(request.resources.bootImage) === 'apt';
+  const hasGpu = facts.gpuCount > 0;
+  const hasInputs = inputs.length > 0 || Object.keys(request.inputs).length > 0;
+  const hasOutputs = Object.keys(request.outputs).length > 0;
+  const hasCredentials = request.imageCredentials !== null;
+  const needs: Readonly<Record<ScriptPart, boolean>> = {
+    apt: isApt,
+    'cos-gpu': hasGpu && !isApt,
+    'full-log': settings.fullLog === 'logging',
+    gpu: hasGpu,
+    'gpu-idle': request.gpuIdleSeconds > 0,
+    'image-credentials': hasCredentials,
+    inputs: hasInputs,
+    'local-ssd': facts.localSsdCount > 0,
+    login: loginHost !== '',
+    'metadata-wall': !request.metadataAccess && guest.firewall !== '',
+    outputs: hasOutputs,
+    package: request.package !== null,
+    secrets: hasCredentials || Object.keys(request.secrets).length > 0,
+    spot: candidate.provisioningModel === 'SPOT',
+    transfer: hasInputs || hasOutputs || request.package !== null,
+  };
+  return new Set(PARTS.filter((part) => needs[part]));
+}
+
 function sharedBlanks(input: IntentInput, facts: ScriptMachine, guest: GuestSettings): BlankValues {
   const { attempt, candidate, nonce, plan, settings } = input;
   const { runId, ttlSeconds } = plan.request;
@@ -76,7 +130,7 @@ function sharedBlanks(input: IntentInput, facts: ScriptMachine, guest: GuestSett
     TTL_SECONDS: String(ttlSeconds),
     STORAGE_URL: settings.endpoints.storage,
     COMPUTE_URL: settings.endpoints.compute,
-    WORK_DIR: guest.workDir,
+    RUN_DIR: guest.runDir,
     BOOT_ID_FILE: guest.bootIdFile,
     UPTIME_FILE: guest.uptimeFile,
     CONNECT_SECONDS: String(guest.connectSeconds),

@@ -52,7 +52,7 @@ function argumentLists(lists: readonly Words[]): string[][] {
         // Real blanks, and in place of the rest the two functions that use them; nothing forks.
         scripts: { ...SCRIPTS, startup: `${BLANKS}make_environment\nrun_container\n` },
       },
-      { instanceName: INSTANCE, threads: 1 },
+      { instanceName: INSTANCE, threads: 1, gpuCount: 0, localSsdCount: 0 },
     ),
   );
   const script = [

@@ -16,7 +16,7 @@ test('P105: variables that would steer the machine’s own tools reach the conta
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   for (const name of ['run-environment', 'wait-environment']) {
     const [home, dockerHost, preload, path] = machine.read(name).split('\n');
-    expect([home, dockerHost, preload]).toEqual([`${machine.work}/home`, 'unset', 'unset']);
+    expect([home, dockerHost, preload]).toEqual([`${machine.small}/home`, 'unset', 'unset']);
     expect(path).toMatch(/\/stub\/bin:/);
   }
   const [call = []] = machine.dockerCalls('run');
@@ -31,7 +31,7 @@ test('A40: every call of docker has HOME and its configuration in the private fo
   }
   await machine.run();
   for (const command of ['login', 'pull', 'run']) {
-    const folder = `${machine.work}/home`;
+    const folder = `${machine.small}/home`;
     expect(machine.read(`folders-${command}`)).toBe(`${folder} ${folder}/.docker`);
   }
 });

@@ -29,6 +29,10 @@ const SMALL: Partial<GuestSettings> = {
   stopGraceSeconds: 2,
   interruptGraceSeconds: 1,
   workDir: 'work',
+  runDir: 'run',
+  workUnit: '',
+  memoryFile: '',
+  cgroupDir: 'cgroup',
   bootIdFile: 'boot-id',
   uptimeFile: '',
 };
@@ -41,6 +45,8 @@ export interface MachineChoices extends IntentChoices {
   /** What the container does, in bash; the folder WORK is the machine's work folder. */
   readonly container?: string;
   readonly threads?: number | null;
+  readonly gpuCount?: number;
+  readonly localSsdCount?: number;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -55,6 +61,8 @@ export class GuestMachine implements AsyncDisposable {
   readonly folder = mkdtempSync(join(tmpdir(), 'mayfly-guest-'));
   readonly stub = join(this.folder, 'stub');
   readonly work = join(this.folder, 'work');
+  /** What is small and private. */
+  readonly small = join(this.folder, 'run');
   readonly marker: string;
   readonly claim: string;
   readonly log: string;
@@ -73,6 +81,7 @@ export class GuestMachine implements AsyncDisposable {
     mkdirSync(join(this.stub, 'calls'));
     this.install('docker', join(import.meta.dirname, 'stub-docker.sh'));
     this.install('systemctl', join(import.meta.dirname, 'stub-systemctl.sh'));
+    this.installText('iptables', `printf '%s\\n' "$*" >>"$STUB/iptables"`);
     this.plan('container.sh', choices.container ?? 'echo done');
     this.setBootId('boot-one');
   }
@@ -113,10 +122,18 @@ export class GuestMachine implements AsyncDisposable {
     const url = `http://${google.host}`;
     const intent = makeIntent({
       ...this.#choices,
-      settings: { endpoints: { storage: url, compute: url }, ...this.#choices.settings },
+      settings: {
+        endpoints: { storage: url, compute: url, logging: url, secretManager: url },
+        ...this.#choices.settings,
+      },
       guest: { ...SMALL, ...this.#choices.guest },
     });
-    const facts = { instanceName: INSTANCE, threads: this.#choices.threads ?? null };
+    const facts = {
+      instanceName: INSTANCE,
+      threads: this.#choices.threads ?? null,
+      gpuCount: this.#choices.gpuCount ?? 0,
+      localSsdCount: this.#choices.localSsdCount ?? 0,
+    };
     return kind === 'startup'
       ? buildStartupScript(intent, facts)
       : buildShutdownScript(intent, facts);
@@ -135,6 +152,7 @@ export class GuestMachine implements AsyncDisposable {
         HOME: '/nowhere',
         STUB: this.stub,
         WORK: this.work,
+        RUN: this.small,
         GCE_METADATA_HOST: this.google.host,
         ...this.#choices.env,
       },
@@ -187,7 +205,7 @@ export class GuestMachine implements AsyncDisposable {
 
   /** The script's own log. */
   steps(): string {
-    const file = join(this.work, 'steps.log');
+    const file = join(this.small, 'steps.log');
     return existsSync(file) ? readFileSync(file, 'utf8') : 'no step log';
   }
 

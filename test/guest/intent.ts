@@ -86,6 +86,22 @@ const SETTINGS: PlanSettings = {
   },
 };
 
+/** A run that needs everything at once, on one of the boot images. */
+export const everything = (bootImage: 'cos' | 'deep-learning'): IntentChoices => ({
+  request: {
+    secrets: { TOKEN: 'projects/p/secrets/s/versions/1' },
+    imageCredentials: 'projects/p/secrets/c/versions/1',
+    package: { uri: 'gs://b1/app.tar.gz', sha256: 'ab'.repeat(32) },
+    inputs: { '/in': 'gs://b1/in' },
+    outputs: { '/out': 'gs://b1/out/' },
+    gpuIdleSeconds: 600,
+    provisioning: 'spot',
+    resources: { ...REQUEST.resources, bootImage },
+  },
+  inputs: [{ path: '/in', bucket: 'b1', object: 'in', generation: '1', bytes: 1 }],
+  settings: { fullLog: 'logging' },
+});
+
 export function makeIntent(choices: IntentChoices = {}): IntentInput {
   const request = { ...REQUEST, ...choices.request };
   const candidate = {

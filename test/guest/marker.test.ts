@@ -48,7 +48,7 @@ test('A46: the marker has the nine reference fields first, then ours', () => {
 
 test('A55: a RUNNING marker without an exit code stands before any work', async () => {
   await using machine = await GuestMachine.create();
-  machine.plan('login.sh', 'cp "$WORK/steps.log" "$STUB/steps-at-login"; exit 1');
+  machine.plan('login.sh', 'cp "$RUN/steps.log" "$STUB/steps-at-login"; exit 1');
   machine.plan('pull.sh', 'exit 1');
   const started = machine.start();
   await machine.until(() => machine.dockerCalls().length > 0);

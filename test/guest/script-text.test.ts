@@ -7,7 +7,7 @@ import { GuestMachine } from '#test/guest/guest-machine.ts';
 import { INSTANCE, makeIntent } from '#test/guest/intent.ts';
 
 const SCRIPT_BYTES_MAX = 24 * 1024;
-const FACTS = { instanceName: INSTANCE, threads: 4 };
+const FACTS = { instanceName: INSTANCE, threads: 4, gpuCount: 0, localSsdCount: 0 };
 const GUEST_FOLDER = join(import.meta.dirname, '../../shared/guest');
 const HOSTILE = {
   args: ["'; id; '", '$(id)', '`id`'],

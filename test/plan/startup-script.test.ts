@@ -4,14 +4,15 @@ import { expect, test } from 'vitest';
 import { GUEST_DEFAULTS } from '#shared/plan/guest-settings.ts';
 import { fillBlanks } from '#shared/plan/script-blanks.ts';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
-import { INSTANCE, type IntentChoices, makeIntent } from '#test/guest/intent.ts';
+import { everything, INSTANCE, type IntentChoices, makeIntent } from '#test/guest/intent.ts';
 
 const BEGIN = '# --- blanks: planning fills these in ---\n';
 const END = '# --- end of blanks ---\n';
 const TEMPLATE = `#!/bin/bash\n${BEGIN}NAME='default'\nLIST=()\n${END}echo "$NAME" "\${#LIST[@]}"\n`;
 
+const MACHINE = { instanceName: INSTANCE, gpuCount: 0, localSsdCount: 0 };
 const build = (choices: IntentChoices = {}, threads: number | null = 4) =>
-  buildStartupScript(makeIntent(choices), { instanceName: INSTANCE, threads });
+  buildStartupScript(makeIntent(choices), { ...MACHINE, threads });
 
 /** The values of blanks as real bash reads them, one word a line. */
 function blankOf(script: string, name: string): string[] {
@@ -27,10 +28,8 @@ test('exactly the block of blanks is replaced', () => {
   );
 });
 
-test('a value without a blank, or a blank without a value, is an error that names it', () => {
-  expect(() => fillBlanks(TEMPLATE, { NAME: 'x' })).toThrow('no value for [LIST]');
-  const more = { NAME: 'x', LIST: [], OTHER: 'y' };
-  expect(() => fillBlanks(TEMPLATE, more)).toThrow('no blank for [OTHER]');
+test('a blank without a value is an error that names it', () => {
+  expect(() => fillBlanks(TEMPLATE, { NAME: 'x' })).toThrow('blank LIST has no value');
   expect(() => fillBlanks('echo', { NAME: 'x' })).toThrow('no block of blanks');
 });
 
@@ -108,14 +107,16 @@ test('the periods are the defaults unless the settings name others', () => {
 });
 
 test("the scripts' own default values are those of planning", () => {
-  const intent = makeIntent();
-  const filled = build().split('\n');
+  const intent = makeIntent(everything('cos'));
+  const machine = { ...MACHINE, threads: 4, gpuCount: 1, localSsdCount: 1 };
+  const filled = buildStartupScript(intent, machine).split('\n');
   const own = intent.scripts.startup
     .split('\n')
+    .map((line) => line.replace(/ # with [a-z-]+$/, ''))
     .filter(
       (line) =>
         /_(SECONDS|MS|TRIES|BYTES|FILE|DIR|SIZE)=/.test(line) &&
-        !/^(TTL|TIMEOUT)/.test(line) &&
+        !/^(TTL|TIMEOUT|KEEP|GPU_IDLE)/.test(line) &&
         /^[A-Z_]+='/.test(line),
     );
   expect(own.length).toBeGreaterThan(15);
@@ -123,7 +124,7 @@ test("the scripts' own default values are those of planning", () => {
 });
 
 test('the shutdown script speaks for the same attempt', () => {
-  const facts = { instanceName: INSTANCE, threads: null };
+  const facts = { ...MACHINE, threads: null };
   const script = buildShutdownScript(makeIntent({ attempt: 3 }), facts);
   expect(blankOf(script, 'ATTEMPT')).toEqual(['3']);
   expect(blankOf(script, 'MARKER_OBJECT')).toEqual([`runs/gce-status/${INSTANCE}.json`]);

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Calls to the metadata server and to Google's services: each has a time limit, and who repeats one
-# does it through `persist`. A call leaves its status in CODE (000: no reply) and its body in REPLY.
+# does it through `persist`. A call leaves its status in CODE (000: no reply), its body in REPLY, and
+# curl's exit code in CALL_CODE.
 
 METADATA_URL="http://${GCE_METADATA_HOST:-169.254.169.254}/computeMetadata/v1"
 TOKEN='' TOKEN_UNTIL=0
@@ -18,15 +19,28 @@ tell_time() {
   NOW=${NOW:-$SECONDS}
 }
 
+# A line for the step log, and for the unit's journal.
 say() {
   tell_time
   echo "[$NOW s] $*"
+  echo "[$NOW s] $*" >&3 || true
 }
 
-# Ends the script with a message that reaches the marker's detail.
+# End the script with a message that reaches the marker's detail: `fail` when another try might do
+# better, `refuse` when it would end the same way, `give_up CODE …` by the code of `persist`.
 fail() {
   say "$*"
   exit 1
+}
+
+refuse() {
+  PERMANENT=true
+  fail "$@"
+}
+
+give_up() {
+  (($1 == 1)) || PERMANENT=true
+  fail "${@:2}"
 }
 
 # Waits in the background, so that a signal is handled at once.
@@ -63,11 +77,13 @@ persist() {
 # call METHOD URL [curl's options…]
 call() {
   local method=$1 url=$2 reply
+  CALL_CODE=0 # with transfer
   shift 2
   if reply=$(curl -q --silent --show-error --globoff --connect-timeout "$CONNECT_SECONDS" \
     --max-time "$CALL_SECONDS" --request "$method" --write-out '\n%{http_code}' "$@" "$url"); then
     CODE=${reply##*$'\n'} REPLY=${reply%$'\n'*}
   else
+    CALL_CODE=$? # with transfer
     CODE=000 REPLY=''
   fi
   [[ $CODE == 2?? ]] && return 0
@@ -102,6 +118,7 @@ authorize() { printf 'Authorization: Bearer %s' "$TOKEN"; }
 # google METHOD URL [curl's options…]: a call with the machine's token.
 google() {
   CODE=000 REPLY=''
+  CALL_CODE=0 # with transfer
   refresh_token && call "$@" --header @<(authorize)
 }
 

@@ -4,15 +4,22 @@
 
 # What this machine is, and where its objects are.
 prepare() {
-  WORK_DIR=$(cd "$WORK_DIR" && pwd)
+  WORK_DIR=$(cd "$WORK_DIR" && pwd) RUN_DIR=$(cd "$RUN_DIR" && pwd)
   tell_time
   BOOT_EPOCH=$(($(date +%s) - NOW))
-  BOOT_ID=$(cat "$BOOT_ID_FILE")
   # Root's home is read-only on some images; credentials live in a folder that goes at the end.
-  export HOME="$WORK_DIR/home" DOCKER_CONFIG="$WORK_DIR/home/.docker"
+  export HOME="$RUN_DIR/home" DOCKER_CONFIG="$RUN_DIR/home/.docker"
   (umask 077 && mkdir -p "$DOCKER_CONFIG")
   # For the shutdown script: who to wait for, and in which boot that number means this process.
-  echo "$$ $BOOT_ID" >"$WORK_DIR/process"
+  echo "$$ $BOOT_ID" >"$RUN_DIR/process"
+  # An earlier boot's words must not stand for this one.
+  write_guest_attribute status booting || true
+  write_guest_attribute boot_id "$BOOT_ID" || true
+  # Container-Optimized OS mounts /var without exec; a package may hold programs.
+  if [[ $(findmnt -no OPTIONS -T "$WORK_DIR" 2>/dev/null) == *noexec* ]]; then
+    mount --bind "$WORK_DIR" "$WORK_DIR" || true
+    mount -o remount,bind,exec "$WORK_DIR" || say "$WORK_DIR stays without exec"
+  fi
   persist "$TTL_SECONDS" "$TRIES" identify || fail "the metadata server does not answer"
 }
 
@@ -31,7 +38,7 @@ take_claim() {
     second-boot) fail "the machine was started again after its run had begun" ;;
     foreign) fail "the attempt belongs to another holder" ;;
   esac
-  echo "$BOOT_ID" >"$WORK_DIR/claimed"
+  echo "$BOOT_ID" >"$RUN_DIR/claimed"
 }
 
 try_claim() {
@@ -66,5 +73,5 @@ announce_running() {
 step() {
   STEP=$1
   say "step $STEP"
-  echo "$STEP $BOOT_EPOCH $PULL_END_EPOCH $EXEC_START_EPOCH" >"$WORK_DIR/progress" || true
+  echo "$STEP $BOOT_EPOCH $PULL_END_EPOCH $EXEC_START_EPOCH" >"$RUN_DIR/progress" || true
 }

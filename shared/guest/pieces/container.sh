@@ -1,47 +1,11 @@
 # shellcheck shell=bash
-# The one container: credentials, image, start, and waiting for its own end.
+# The one container: what it may see and use, and its start.
 
 PACKAGE_DIR=/mayfly/package
 SCRATCH_DIR=/mayfly/scratch
 PIDS_MAX=32768
-
-# The token goes only to a registry that planning allows, on standard input, into the private folder.
-log_in() {
-  [[ -n $LOGIN_HOST ]] || return 0
-  persist "$WORK_END" "$TRIES" try_login || fail "no log-in to $LOGIN_HOST"
-}
-
-try_login() {
-  refresh_token || return 1
-  bounded "$DOCKER_SECONDS" docker login --username oauth2accesstoken --password-stdin \
-    "https://$LOGIN_HOST" < <(printf '%s' "$TOKEN") && return 0
-  TOKEN=''
-  return 1
-}
-
-log_out() {
-  [[ -z $LOGIN_HOST ]] || bounded "$DOCKER_SECONDS" docker logout "https://$LOGIN_HOST" || true
-}
-
-pull_image() {
-  persist "$WORK_END" "$TRIES" try_pull || fail "no image $IMAGE"
-  log_out
-  PULL_END_EPOCH=$(date +%s)
-  find_digest
-}
-
-# What was pulled, so that later attempts can pull exactly that.
-find_digest() {
-  local digests
-  digests=$(ask_docker image inspect --format '{{range .RepoDigests}}{{.}} {{end}}' "$IMAGE") || digests=''
-  [[ ! "$IMAGE $digests" =~ @(sha256:[0-9a-f]{64}) ]] || IMAGE_DIGEST=${BASH_REMATCH[1]}
-}
-
-# docker's answer on standard output, within a time limit.
-ask_docker() { timeout --foreground --signal=KILL "$DOCKER_SECONDS" docker "$@"; }
-
-# Quiet: progress would push the cause of a failure out of the log's last lines.
-try_pull() { bounded "$PULL_SECONDS" docker pull --quiet "$IMAGE" || return 1; }
+# What the machine keeps for itself and docker, in KiB: of its memory a twentieth, and at least this.
+RESERVE_KIB=393216
 
 # RFC 3339 for GNU and for BSD.
 rfc3339() {
@@ -56,22 +20,12 @@ add_mount() { # SOURCE TARGET [readonly]
 }
 
 make_mounts() {
-  local index
-  MOUNTS=()
-  mkdir -p "$WORK_DIR/scratch"
+  mkdir -p "$WORK_DIR/package" "$WORK_DIR/scratch"
   chmod 1777 "$WORK_DIR/scratch"
   add_mount "$WORK_DIR/package" "$PACKAGE_DIR" readonly
   add_mount "$WORK_DIR/scratch" "$SCRATCH_DIR"
-  for ((index = 0; index < ${#INPUT_PATHS[@]}; index++)); do
-    # A prefix may have held no object.
-    [[ -e $WORK_DIR/inputs/$index ]] || mkdir -p "$WORK_DIR/inputs/$index"
-    add_mount "$WORK_DIR/inputs/$index" "${INPUT_PATHS[index]}" readonly
-  done
-  for ((index = 0; index < ${#OUTPUT_PATHS[@]}; index++)); do
-    mkdir -p "$WORK_DIR/outputs/$index"
-    chmod 1777 "$WORK_DIR/outputs/$index"
-    add_mount "$WORK_DIR/outputs/$index" "${OUTPUT_PATHS[index]}"
-  done
+  mount_inputs # with inputs
+  mount_outputs # with outputs
 }
 
 # What we say to the container first, then the request's own variables.
@@ -90,21 +44,72 @@ make_environment() {
   for pair in ${CONTAINER_ENV[@]+"${CONTAINER_ENV[@]}"}; do ENVIRONMENT+=(--env "$pair"); done
 }
 
+# The container must not take the memory that reports and docker need: then the kernel would end those
+# too. Swap would only hide it.
+limit_memory() {
+  local total kept
+  total=$(total_memory) || return 0
+  kept=$((total / 20 > RESERVE_KIB ? total / 20 : RESERVE_KIB))
+  ((kept < total / 2)) || kept=$((total / 2))
+  LIMITS+=(--memory "$((total - kept))k" --memory-swap "$((total - kept))k")
+}
+
+# The machine's memory in KiB, on standard output.
+total_memory() {
+  local name amount
+  while read -r name amount _; do
+    [[ $name != MemTotal: ]] || { echo "$amount" && return 0; }
+  done 2>/dev/null <"$MEMORY_FILE"
+  return 1
+}
+
+# A parent group that outlives the container, for what its kernel counted. docker says which of its two
+# ways of naming groups is in use.
+choose_group() {
+  local driver
+  driver=$(ask_docker info --format '{{.CgroupDriver}}') || driver=''
+  case $driver in
+    systemd) GROUP=mayfly.slice ;;
+    cgroupfs) GROUP=/mayfly ;;
+    *) return 0 ;;
+  esac
+  LIMITS+=(--cgroup-parent "$GROUP")
+}
+
 start_container() {
+  MOUNTS=() LIMITS=() GROUP=''
+  check_architecture
   make_mounts
   DEADLINE=$(rfc3339 "$((BOOT_EPOCH + TTL_SECONDS))")
   make_environment
+  give_secrets # with secrets
+  limit_memory
+  choose_group
+  gpu_flags # with gpu
+  check_gpus # with gpu
   STARTED=1
-  : >"$WORK_DIR/started"
-  # What closes the metadata server to the container belongs here, before it runs.
-  run_container || fail "the container did not start"
+  : >"$RUN_DIR/started"
+  run_container 2>"$RUN_DIR/start.txt" || explain_start "$?"
   EXEC_START_EPOCH=$(date +%s)
+  write_guest_attribute status ready || true
 }
 
 # Its output goes to docker's own bounded log, never to ours and never to the runner's pipe.
 run_container() {
   bounded "$DOCKER_SECONDS" docker run --detach --name "$INSTANCE" --init \
     --log-driver local --log-opt "max-size=$CONTAINER_LOG_SIZE" --log-opt max-file=2 \
-    --security-opt no-new-privileges --pids-limit "$PIDS_MAX" "${ENVIRONMENT[@]}" "${MOUNTS[@]}" \
+    --security-opt no-new-privileges --pids-limit "$PIDS_MAX" ${LIMITS[@]+"${LIMITS[@]}"} \
+    "${ENVIRONMENT[@]}" "${MOUNTS[@]}" ${GPU_FLAGS[@]+"${GPU_FLAGS[@]}"} \
     ${DOCKER_FLAGS[@]+"${DOCKER_FLAGS[@]}"} "$IMAGE" ${CONTAINER_ARGS[@]+"${CONTAINER_ARGS[@]}"}
+}
+
+# docker's own codes: 126 and 127 for a program that cannot be run or found, 125 for all that is docker's.
+explain_start() {
+  local error
+  error=$(tail -c 4000 "$RUN_DIR/start.txt") || true
+  say "docker run: exit code $1: $error"
+  case $1-$error in
+    126-* | 127-* | *'exec format error'*) refuse "the container's program could not be run" ;;
+    *) fail "the container did not start" ;;
+  esac
 }

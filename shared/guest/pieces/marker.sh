@@ -16,7 +16,8 @@ make_marker() {
   MARKER+=",\"detail\":$3,\"boot_epoch\":$BOOT_EPOCH,\"exec_start_epoch\":$EXEC_START_EPOCH"
   MARKER+=",\"end_epoch\":$end_epoch,\"execute_s\":$execute_s,\"schema\":1,\"run_id\":$run"
   MARKER+=",\"attempt\":$ATTEMPT,\"step\":\"$STEP\",\"cause\":$cause,\"boot_id\":\"$BOOT_ID\""
-  MARKER+=",\"image_digest\":$image,\"peak_memory_bytes\":null,\"gpu_count\":0"
+  MARKER+=",\"image_digest\":$image,\"peak_memory_bytes\":$PEAK_MEMORY,\"gpu_count\":$GPU_COUNT"
+  [[ $2 != step-failed ]] || MARKER+=",\"permanent\":$PERMANENT"
   MARKER+=",\"pull_end_epoch\":$PULL_END_EPOCH,\"outputs\":$4,\"nonce\":\"$5\"}"
 }
 

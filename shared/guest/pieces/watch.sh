@@ -1,6 +1,12 @@
 # shellcheck shell=bash
 # While the container runs: its limits, its log, its own end.
 
+start_watchers() {
+  start_heartbeat
+  start_limit "$WORK_END" USR2
+  watch_preemption & # with spot
+}
+
 # In a background process of ours: TERM ends it together with the sleep that it waits for.
 end_with_sleep() { trap 'kill "$!" 2>/dev/null; exit 0' TERM; }
 
@@ -44,14 +50,14 @@ beat() {
 
 # The last part of what the container printed; nothing before it was started.
 container_log() {
-  [[ ! -e $WORK_DIR/started ]] || ask_docker logs --tail 10000 "$INSTANCE" 2>&1
+  [[ ! -e $RUN_DIR/started ]] || ask_docker logs --tail 10000 "$INSTANCE" 2>&1
 }
 
 send_log() {
-  container_log | tail -c "$LOG_BYTES" >"$WORK_DIR/log.txt"
+  container_log | tail -c "$LOG_BYTES" >"$RUN_DIR/log.txt"
   address "$BUCKET" "$LOG_OBJECT"
   google POST "$UPLOAD_URL" --header 'Content-Type: text/plain' \
-    --data-binary "@$WORK_DIR/log.txt" || judge
+    --data-binary "@$RUN_DIR/log.txt" || judge
 }
 
 # A machine that is going down makes docker stop the container, and its exit code then means nothing.
@@ -74,15 +80,30 @@ await_container() {
   ENDED=1 EXIT_CODE=$CONTAINER_CODE
   ((EXIT_CODE != 0)) || return 0
   CAUSE='exit'
-  [[ $(ask_docker inspect --format '{{.State.OOMKilled}}' "$INSTANCE") != true ]] || CAUSE=out-of-memory
+  ! was_out_of_memory || CAUSE=out-of-memory
   exit 1
+}
+
+# By docker's word, or by the kernel's count for the container's group (cgroup v2).
+was_out_of_memory() {
+  [[ $(ask_docker inspect --format '{{.State.OOMKilled}}' "$INSTANCE") != true ]] || return 0
+  [[ -n $GROUP && $(cat "$CGROUP_DIR/$GROUP/memory.events" 2>/dev/null) =~ oom_kill\ [1-9] ]]
+}
+
+# The most memory that the container's group had at once: cgroup v2's file, or v1's.
+read_peak_memory() {
+  local bytes
+  [[ -n $GROUP ]] || return 0
+  bytes=$(cat "$CGROUP_DIR/$GROUP/memory.peak" "$CGROUP_DIR/memory/$GROUP/memory.max_usage_in_bytes" \
+    2>/dev/null) || true
+  [[ ! $bytes =~ ^[0-9]+ ]] || PEAK_MEMORY=${BASH_REMATCH[0]}
 }
 
 # In the background, so that signals are handled while it waits.
 try_wait() {
   CONTAINER_CODE=''
-  docker wait "$INSTANCE" >"$WORK_DIR/exit-code" &
-  wait "$!" && read -r CONTAINER_CODE <"$WORK_DIR/exit-code"
+  docker wait "$INSTANCE" >"$RUN_DIR/exit-code" &
+  wait "$!" && read -r CONTAINER_CODE <"$RUN_DIR/exit-code"
   [[ $CONTAINER_CODE =~ ^[0-9]+$ ]] || is_stopping
 }
 

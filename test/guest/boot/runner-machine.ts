@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Namespace, openNamespace } from '#scripts/local-cloud/host/namespace.ts';
 import { GUEST_DEFAULTS } from '#shared/plan/guest-settings.ts';
-import { FRONT_URL, MachineFront } from '#test/guest/boot/machine-front.ts';
+import { FRONT_ENDPOINTS, MachineFront } from '#test/guest/boot/machine-front.ts';
 import { GuestMachine, type MachineChoices } from '#test/guest/guest-machine.ts';
 
 const RUNNER = 'google_metadata_script_runner';
@@ -29,7 +29,7 @@ export class RunnerMachine implements AsyncDisposable {
     const { bootIdFile, uptimeFile } = GUEST_DEFAULTS;
     const guest = await GuestMachine.create({
       ...choices,
-      settings: { endpoints: { storage: FRONT_URL, compute: FRONT_URL }, ...choices.settings },
+      settings: { endpoints: FRONT_ENDPOINTS, ...choices.settings },
       guest: { bootIdFile, uptimeFile, ...choices.guest },
     });
     const front = await MachineFront.start(guest.google, {
