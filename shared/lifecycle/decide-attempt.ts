@@ -8,6 +8,7 @@ import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal, type Marker, speaksFor } from '#shared/lifecycle/marker.ts';
 import {
   intentKey,
+  isStopped,
   type MachineFact,
   machineKey,
   type Observation,
@@ -23,9 +24,6 @@ import {
   withState,
 } from '#shared/lifecycle/record.ts';
 import { deadlineSeconds } from '#shared/plan/deadline.ts';
-
-/** Stopped machines have no TTL any more and bill their disks: doomed whatever their deadline. */
-const STOPPED = ['TERMINATED', 'STOPPED', 'SUSPENDED'];
 
 export function decideAttempt(
   record: RunRecord,
@@ -158,7 +156,7 @@ function decideUnclaimed(
   if (late !== undefined && seen.bootReports[machineKey(attempt.instance, late)] === undefined) {
     return { kind: 'read-boot-report', instance: attempt.instance, zone: late };
   }
-  if (facts.some((fact) => isStopped(fact) || isLate(fact))) {
+  if (facts.some((fact) => hasStopped(fact) || isLate(fact))) {
     return claimOrEnd(record, seen, context);
   }
   if (facts.some((fact) => fact.kind !== 'gone')) return { kind: 'rest' };
@@ -179,7 +177,7 @@ function decideUnclaimed(
   return claimOrEnd(record, seen, context);
 }
 
-const isStopped = (fact: MachineFact) => fact.kind === 'there' && STOPPED.includes(fact.status);
+const hasStopped = (fact: MachineFact) => fact.kind === 'there' && isStopped(fact.status);
 
 /** RUNNING for longer than any boot takes. */
 function isOverdue(fact: MachineFact, nowMs: number): boolean {
@@ -207,7 +205,7 @@ function decideHeld(
   const fact = factOf(attempt, holder.zone, seen);
   if (fact.kind === 'unknown') return { kind: 'rest' };
   if (fact.kind === 'there' && fact.id === holder.instanceId) {
-    if (!isStopped(fact)) return { kind: 'rest' };
+    if (!hasStopped(fact)) return { kind: 'rest' };
     const detail = `its machine was found ${fact.status}`;
     return order(record, attempt, { reason: 'stopped', cause: null, detail }, context);
   }

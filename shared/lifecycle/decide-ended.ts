@@ -1,6 +1,7 @@
 // After a run's end: its result first, then whatever it left on the platform, and its active entry
 // last (R4): only when no intent is open, no machine and no disk is left.
 import type { Context } from '#shared/lifecycle/context.ts';
+import { isKept } from '#shared/lifecycle/kept.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import {
   intentKey,
@@ -38,6 +39,7 @@ function settle(
   const fact = seen.machines[key];
   if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
   if (fact.kind === 'there' && fact.ours && !seen.deleted.includes(key)) {
+    if (isKept(attempt, { ...fact, zone }, context.nowMs)) return { kind: 'rest' };
     return { kind: 'delete-machine', instance: attempt.instance, zone };
   }
   if (fact.kind === 'unknown' || (fact.kind === 'there' && fact.ours)) return { kind: 'rest' };

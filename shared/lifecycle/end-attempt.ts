@@ -6,6 +6,7 @@ import {
   type RetryCounter,
   retryCounter,
 } from '#shared/lifecycle/failures.ts';
+import { keepMachine } from '#shared/lifecycle/kept.ts';
 import {
   ABANDONED_MAX,
   DETAIL_CHARACTERS_MAX,
@@ -27,14 +28,12 @@ import { ATTEMPTS_MAX } from '#shared/plan/limits.ts';
 /** The end that the machine's own terminal marker gives, a cancel that was ordered considered. */
 export function endByMarker(record: RunRecord, marker: Marker, nowMs: number): AttemptEnd {
   const succeeded = marker.status === 'SUCCEEDED';
-  const cause: Cause = succeeded
-    ? 'exit'
-    : record.cancel !== null
-      ? 'cancelled'
-      : (marker.cause ?? unnamedCause(marker));
+  const cause: Cause =
+    record.cancel !== null && !succeeded ? 'cancelled' : (marker.cause ?? unnamedCause(marker));
+  const transient = !succeeded && cause === 'step-failed' && marker.permanent === false;
   return {
-    ...endingOf(cause, succeeded),
-    ...(cause === 'step-failed' && marker.permanent === false ? { transient: true } : {}),
+    ...endingOf(succeeded ? 'exit' : cause, succeeded),
+    ...(transient ? { transient } : {}),
     step: marker.step,
     exitCode: marker.exitCode,
     detail: marker.detail.slice(-DETAIL_CHARACTERS_MAX),
@@ -95,7 +94,10 @@ export function endAttempt(
     const waiting = withState({ ...ended, used, dueMs }, 'WAITING', context.nowMs);
     return { kind: 'write', record: waiting, effects: deletes };
   }
-  return endRun(ended, end, context, deletes);
+  const kept = keepMachine(record, attempt, end);
+  if (kept === null) return endRun(ended, end, context, deletes);
+  const now = deletes.filter(({ zone }) => zone !== kept.zone);
+  return endRun(withAttempt(ended, { kept }), end, context, now);
 }
 
 /** The write that ends the run. */
@@ -115,8 +117,10 @@ function mayRetry(record: RunRecord, counter: RetryCounter): boolean {
   return record.used[counter] < allowed;
 }
 
+type MachineDelete = Effect & { readonly kind: 'delete-machine' };
+
 /** A delete in the zone of each open intent: whatever of this attempt is or appears there must go. */
-export function deleteMachines(attempt: Attempt): Effect[] {
+export function deleteMachines(attempt: Attempt): MachineDelete[] {
   const zones = new Set(attempt.intents.map((intent) => intent.candidate.zone));
   if (attempt.claim?.by === 'machine') zones.add(attempt.claim.zone);
   return [...zones].map((zone) => ({

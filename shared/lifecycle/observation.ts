@@ -18,6 +18,10 @@ export type MachineFact =
   | { readonly kind: 'gone' }
   | { readonly kind: 'unknown' };
 
+/** Stopped machines have no TTL any more and bill their disks: doomed whatever their deadline. */
+export const isStopped = (status: string) =>
+  status === 'TERMINATED' || status === 'STOPPED' || status === 'SUSPENDED';
+
 export interface PlatformError {
   readonly code: string;
   readonly message: string;

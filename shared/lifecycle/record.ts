@@ -1,6 +1,7 @@
 // The record: the only mutable state of a run, changed by compare-and-swap alone. Plain JSON, bounded
 // in size. What is not in here does not count.
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
+import type { KeptMachine } from '#shared/lifecycle/kept.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
 import type { RunState } from '#shared/lifecycle/transitions.ts';
 import type { Candidate, RetryPolicy, Runtime } from '#shared/plan/model.ts';
@@ -105,6 +106,8 @@ export interface Attempt {
   readonly order: StopOrder | null;
   readonly facts: MachineFacts | null;
   readonly end: AttemptEnd | null;
+  /** Of a failed last attempt: its machine stays that long, and is deleted then. */
+  readonly kept?: KeptMachine;
 }
 
 export interface RunRecord {
@@ -155,6 +158,16 @@ export function readRecord(bytes: Uint8Array): RecordReading {
 
 export function currentAttempt(record: RunRecord): Attempt | null {
   return record.attempts.at(-1) ?? null;
+}
+
+/** The intent whose machine worked: the holder's, else the last one that was accepted. */
+export function workingIntent(attempt: Attempt): Intent | null {
+  const holder = attempt.claim?.by === 'machine' ? attempt.claim.instanceId : null;
+  return (
+    attempt.intents.find((intent) => holder !== null && intent.instanceId === holder) ??
+    attempt.intents.findLast((intent) => intent.status === 'accepted') ??
+    null
+  );
 }
 
 /** The record with its last attempt changed. */

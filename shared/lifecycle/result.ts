@@ -1,7 +1,14 @@
 // The result of a run (contract §3): a pure function of its ended record, so that whoever comes first
 // can write it and everybody writes the same bytes. Unknown is null, never 0.
 import type { OutputObject } from '#shared/lifecycle/marker.ts';
-import type { Attempt, AttemptEnd, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
+import {
+  type Attempt,
+  type AttemptEnd,
+  type Intent,
+  type Place,
+  type RunRecord,
+  workingIntent,
+} from '#shared/lifecycle/record.ts';
 import { machineUsd } from '#shared/plan/cost.ts';
 import type { Fault } from '#shared/plan/model.ts';
 
@@ -19,6 +26,8 @@ export interface AttemptResult {
   readonly endedAt: string | null;
   readonly status: string | null;
   readonly cause: string | null;
+  /** Until when a failed machine is left for a look (`keepOnFailureSeconds`). */
+  readonly keptUntil: string | null;
   readonly costUsd: number | null;
 }
 
@@ -112,16 +121,6 @@ export function buildResult(
   };
 }
 
-/** The intent whose machine worked: the holder's, else the last one that was accepted. */
-export function workingIntent(attempt: Attempt): Intent | null {
-  const holder = attempt.claim?.by === 'machine' ? attempt.claim.instanceId : null;
-  return (
-    attempt.intents.find((intent) => holder !== null && intent.instanceId === holder) ??
-    attempt.intents.findLast((intent) => intent.status === 'accepted') ??
-    null
-  );
-}
-
 function attemptResult(attempt: Attempt): AttemptResult {
   const intent = workingIntent(attempt);
   const candidate = intent?.candidate ?? null;
@@ -136,15 +135,17 @@ function attemptResult(attempt: Attempt): AttemptResult {
     endedAt: rfc3339(attempt.end?.atMs ?? null),
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
+    keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
     costUsd: costOf(attempt, intent),
   };
 }
 
-/** From the order of the machine to the decision that ended it, plus what its delete takes. */
+/** From the order of the machine to the decision that ended it, or that lets it go, and its delete. */
 function costOf(attempt: Attempt, intent: Intent | null): number | null {
   if (intent === null) return 0;
   if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
-  const seconds = attempt.end.atMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
+  const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;
+  const seconds = lastMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
   return machineUsd(intent.candidate.usdPerHour, seconds);
 }
 

@@ -1,5 +1,6 @@
 // What to do with one machine that carries our label: the pure half of the sweep. A delete needs an
 // order in the record, or one of two exceptions: past its own deadline label, or without any record.
+import { isKept } from '#shared/lifecycle/kept.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 
@@ -18,7 +19,7 @@ export type Owner =
   | { readonly kind: 'unknown' };
 
 export type Verdict =
-  | { readonly kind: 'kept'; readonly why: 'live' | 'young' }
+  | { readonly kind: 'kept'; readonly why: 'live' | 'young' | 'failed' }
   | {
       readonly kind: 'doomed';
       readonly why: 'past-deadline' | 'attempt-ended' | 'stop-ordered' | 'not-the-holder';
@@ -51,18 +52,22 @@ export function judgeMachine(
     return { kind: 'doomed', why: 'past-deadline' };
   }
   if (owner.kind === 'unknown') return { kind: 'unknown', why: 'its record could not be read' };
-  if (owner.kind === 'record') return judgeByRecord(machine, owner.record);
+  if (owner.kind === 'record') return judgeByRecord(machine, owner.record, nowMs);
   const bornMs = machine.createdMs ?? labelCreatedMs(labels);
   if (bornMs === null) return { kind: 'unknown', why: 'no record, and its age is not known' };
   return nowMs - bornMs > strayAfterMs ? { kind: 'stray' } : { kind: 'kept', why: 'young' };
 }
 
-function judgeByRecord(machine: SweptMachine, record: RunRecord): Verdict {
+function judgeByRecord(machine: SweptMachine, record: RunRecord, nowMs: number): Verdict {
   const attempt = record.attempts.find((one) => one.instance === machine.name);
   if (attempt === undefined) {
     return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };
   }
-  if (attempt.end !== null) return { kind: 'doomed', why: 'attempt-ended' };
+  if (attempt.end !== null) {
+    return isKept(attempt, machine, nowMs)
+      ? { kind: 'kept', why: 'failed' }
+      : { kind: 'doomed', why: 'attempt-ended' };
+  }
   if (attempt.order !== null) return { kind: 'doomed', why: 'stop-ordered' };
   const { claim } = attempt;
   if (claim?.by === 'control') return { kind: 'doomed', why: 'not-the-holder' };

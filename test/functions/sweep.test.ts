@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sweepDisks } from '#functions/sweep/disks.ts';
 import { emptyReport } from '#functions/sweep/report.ts';
+import { recordObject } from '#shared/plan/objects.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -291,6 +292,53 @@ describe('what nobody else finishes', () => {
     await kernel.run(2 * HOUR_MS);
     expect(kernel.result('r1')).toMatchObject({ status: 'TIMED_OUT', cause: 'ttl' });
     expect(kernel.result('r1')?.attempts).toHaveLength(1);
+    nothingLeft(kernel);
+  });
+});
+
+describe('a failed machine that is kept for a look', () => {
+  /** A run whose record asks for it, as submit writes it. */
+  async function failed(seconds: number): Promise<Kernel> {
+    const kernel = await working({
+      guest: () => ({ ...GOOD_GUEST, workMs: 5 * MINUTE_MS, exitCode: 3, selfDeleteMs: null }),
+    });
+    const record = kernel.record('r1');
+    if (record === null) throw new Error('no record');
+    const terms = { ...record.terms, keepOnFailureSeconds: seconds };
+    kernel.put(recordObject('r1'), JSON.stringify({ ...record, terms }));
+    await kernel.run(5 * MINUTE_MS);
+    return kernel;
+  }
+
+  test('the result is there at once, the machine until its time is over, then nothing is left', async () => {
+    const kernel = await failed(1800);
+    const result = kernel.result('r1');
+    expect(result).toMatchObject({ status: 'FAILED', cause: 'exit', exitCode: 3 });
+    const until = Date.parse(result?.attempts[0]?.keptUntil ?? '');
+    expect(until - Date.parse(result?.phases.endedAt ?? '')).toBe(1_800_000);
+    expect(kernel.machines()).toEqual([instanceOf(kernel)]);
+    expect(kernel.objects('runs/active/')).toHaveLength(1);
+    await kernel.run(until - 1000 - kernel.clock.nowMs());
+    expect(kernel.machines()).toEqual([instanceOf(kernel)]);
+    expect(kernel.calls.map((call) => call.method)).not.toContain('compute.instances.delete');
+    await kernel.run(5 * MINUTE_MS);
+    nothingLeft(kernel);
+  });
+
+  test('never past its deadline', async () => {
+    const kernel = await failed(604_800);
+    const [name = ''] = kernel.machines();
+    const machine = [...kernel.world.compute.machines.values()].find((one) => one.name === name);
+    const deadlineMs = Number(machine?.labels.deadline) * 1000;
+    expect(kernel.result('r1')?.attempts[0]?.keptUntil).toBe(new Date(deadlineMs).toISOString());
+    await kernel.run(deadlineMs + 5 * MINUTE_MS - kernel.clock.nowMs());
+    nothingLeft(kernel);
+  });
+
+  test('stopped by somebody it goes with the next pass: its time limit is gone', async () => {
+    const kernel = await failed(1800);
+    kernel.call({ method: 'compute.instances.stop', params: at(kernel) });
+    await kernel.run(5 * MINUTE_MS);
     nothingLeft(kernel);
   });
 });

@@ -549,6 +549,67 @@ describe('what is left after the end', () => {
   });
 });
 
+describe('a failed machine that is kept for a look', () => {
+  const kept = (seconds: number, retry = record().terms.retry) =>
+    running({ terms: { ...record().terms, keepOnFailureSeconds: seconds, retry } });
+  const said = (change: Parameters<typeof marker>[0]) =>
+    seen({
+      marker: { marker: marker({ status: 'FAILED', exitCode: 3, ...change }), generation: '5' },
+    });
+  const at = context();
+
+  const causes = [
+    ['exit', true],
+    ['out-of-memory', true],
+    ['step-failed', true],
+    ['gpu-idle', true],
+    ['timeout', false],
+    ['ttl', false],
+  ] as const;
+  test.each(causes)('after %s: %s', (cause, stays) => {
+    const none = { preempted: 0, infrastructure: 0, outOfMemory: 0, failed: 0 };
+    const step = decide(kept(600, none), said({ cause }), at);
+    const [last] = written(step).attempts;
+    expect(written(step).end).toMatchObject({ cause });
+    expect(last?.kept).toEqual(stays ? { zone: ZONE, untilMs: at.nowMs + 600_000 } : undefined);
+    expect(step).toMatchObject({ effects: stays ? [] : [{ kind: 'delete-machine' }] });
+  });
+
+  test('nothing is kept after success, when it is not asked for, or when a further attempt follows', () => {
+    const good = said({ status: 'SUCCEEDED', exitCode: 0, cause: 'exit' });
+    const more = { ...record().terms.retry, failed: 1 };
+    for (const step of [
+      decide(kept(600), good, at),
+      decide(kept(0), said({ cause: 'exit' }), at),
+      decide(kept(600, more), said({ cause: 'exit' }), at),
+    ]) {
+      expect(written(step).attempts[0]).not.toHaveProperty('kept');
+      expect(step).toMatchObject({ effects: [{ kind: 'delete-machine' }] });
+    }
+  });
+
+  test('it never stays past its deadline, and what is not the holder’s goes at once', () => {
+    const other = intent({ number: 2, candidate: candidate({ zone: 'us-central1-b' }) });
+    const two = attempt({ claim: HOLDER, intents: [intent(), { ...other, instanceId: null }] });
+    const run = { ...kept(604_800), attempts: [two] };
+    const step = decide(run, said({ cause: 'exit' }), at);
+    const untilMs = intent().deadlineSeconds * 1000;
+    expect(written(step).attempts[0]?.kept).toEqual({ zone: ZONE, untilMs });
+    expect(step).toMatchObject({ effects: [{ kind: 'delete-machine', zone: 'us-central1-b' }] });
+  });
+
+  test('the result is written at once; the delete is sent when the time is over, the entry stays', () => {
+    const ended = written(decide(kept(600), said({ cause: 'exit' }), at));
+    expect(decide(ended, seen(), at).kind).toBe('finish');
+    const facts = seen({ finished: true, machines: { [KEY]: there() } });
+    const untilMs = at.nowMs + 600_000;
+    expect(decide(ended, facts, context({ nowMs: untilMs - 1 })).kind).toBe('rest');
+    expect(decide(ended, facts, context({ nowMs: untilMs })).kind).toBe('delete-machine');
+    const stopped = { ...facts, machines: { [KEY]: there({ status: 'TERMINATED' }) } };
+    expect(decide(ended, stopped, at).kind).toBe('delete-machine');
+  });
+});
+
 describe('between two attempts', () => {
   const end = {
     status: 'PREEMPTED',

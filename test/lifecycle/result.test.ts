@@ -107,6 +107,16 @@ describe('the result', () => {
     expect(buildResult(ended({ attempts: [refused] }), SETTINGS).costUsd).toBe(0);
   });
 
+  test('a machine that is kept for a look says until when, and costs until then', () => {
+    expect(buildResult(ended(), SETTINGS).attempts[0]?.keptUntil).toBeNull();
+    // 600 s more than the 95 s + 60 s above, at 0.0001 USD a second.
+    const kept = { zone: 'us-central1-a', untilMs: NOW_MS + 695_000 };
+    const last = attempt({ facts: facts(), end: end(), kept });
+    const result = buildResult(ended({ attempts: [last] }), SETTINGS);
+    expect(result.attempts[0]?.keptUntil).toBe('2026-12-01T12:11:35.000Z');
+    expect(result.costUsd).toBeCloseTo(0.0755, 6);
+  });
+
   test('whoever writes it writes the same bytes', () => {
     const one = JSON.stringify(buildResult(ended(), SETTINGS));
     const other = JSON.stringify(buildResult(ended({ writer: 'another' }), SETTINGS));

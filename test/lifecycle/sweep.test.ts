@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { judgeMachine, type Owner, type SweptMachine } from '#shared/lifecycle/sweep.ts';
 import { attempt, INSTANCE, NOW_MS, record } from '#test/lifecycle/fixtures.ts';
 
+const ZONE = 'us-central1-a';
 const LABELS = {
   'managed-by': 'mayfly',
   deployment: 'mayfly',
@@ -13,7 +14,7 @@ const STRAY_AFTER_MS = 240_000;
 const machine = (change: Partial<SweptMachine> = {}): SweptMachine => ({
   name: INSTANCE,
   id: '111',
-  zone: 'us-central1-a',
+  zone: ZONE,
   status: 'RUNNING',
   labels: LABELS,
   createdMs: NOW_MS - 3_600_000,
@@ -54,6 +55,28 @@ describe('what happens to a machine with our label', () => {
     expect(judge(machine(deadline(301)), live)).toEqual({ kind: 'doomed', why: 'past-deadline' });
     expect(judge(machine(deadline(299)), live)).toMatchObject({ kind: 'kept' });
     expect(judge(machine(deadline(301)), { kind: 'unknown' })).toMatchObject({ kind: 'doomed' });
+  });
+
+  test('a failed machine that is kept for a look goes when its time is over, or when it is stopped', () => {
+    const end = {
+      status: 'FAILED',
+      cause: 'exit',
+      step: 'run',
+      exitCode: 1,
+      detail: '',
+      atMs: NOW_MS - 1000,
+    } as const;
+    const kept = (untilMs: number): Owner => {
+      const holder = { by: 'machine', instanceId: '111', zone: ZONE, bootId: '' } as const;
+      const last = attempt({ end, claim: holder, kept: { zone: ZONE, untilMs } });
+      return { kind: 'record', record: record({ state: 'FAILED', end, attempts: [last] }) };
+    };
+    const doomed = { kind: 'doomed', why: 'attempt-ended' };
+    expect(judge(machine(), kept(NOW_MS + 1))).toEqual({ kind: 'kept', why: 'failed' });
+    expect(judge(machine(), kept(NOW_MS))).toEqual(doomed);
+    expect(judge(machine({ status: 'TERMINATED' }), kept(NOW_MS + 1))).toEqual(doomed);
+    expect(judge(machine({ id: '999' }), kept(NOW_MS + 1))).toEqual(doomed);
+    expect(judge(machine({ zone: 'us-central1-b' }), kept(NOW_MS + 1))).toEqual(doomed);
   });
 
   test('a record that cannot be read dooms nothing', () => {
