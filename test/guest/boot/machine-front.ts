@@ -5,9 +5,17 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import type { AddressInfo } from 'node:net';
 import { Registry } from '#test/guest/boot/registry.ts';
 import type { FakeGoogle } from '#test/guest/fake-google.ts';
+import { INSTANCE } from '#test/guest/intent.ts';
 
 /** Where a machine reaches this server, whatever the service. */
 export const FRONT_URL = 'http://169.254.169.254';
+/** The platform's services, as planning fills them in. */
+export const FRONT_ENDPOINTS = {
+  storage: FRONT_URL,
+  compute: FRONT_URL,
+  logging: FRONT_URL,
+  secretManager: FRONT_URL,
+};
 /** An image of the front's registry: busybox. */
 export const FRONT_IMAGE = '169.254.169.254:80/busybox:1';
 
@@ -18,11 +26,13 @@ export class MachineFront implements AsyncDisposable {
   readonly registry = new Registry();
   /** Requests that Google's own programs made, `path?query`. */
   readonly asked: string[] = [];
+  readonly #changed: (() => void)[] = [];
   readonly #attributes: Readonly<Record<string, string>>;
   readonly #server = createServer((incoming, response) => this.#answer(incoming, response));
 
   private constructor(google: FakeGoogle, attributes: Readonly<Record<string, string>>) {
     this.google = google;
+    google.metadata.set('instance/name', INSTANCE).set('instance/zone', 'projects/1/zones/z');
     this.#attributes = attributes;
   }
 
@@ -42,6 +52,12 @@ export class MachineFront implements AsyncDisposable {
     return (this.#server.address() as AddressInfo).port;
   }
 
+  /** The platform's notice that it takes a Spot machine back. */
+  preempt(): void {
+    this.google.metadata.set('instance/preempted', 'TRUE');
+    for (const answer of this.#changed.splice(0)) answer();
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     this.#server.closeAllConnections();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -57,6 +73,9 @@ export class MachineFront implements AsyncDisposable {
       sendMetadata(metadata, url.searchParams, response);
     } else if (url.pathname.startsWith('/v2/')) {
       this.registry.answer(incoming, response);
+    } else if (url.searchParams.get('wait_for_change') === 'true') {
+      // Of the values that a machine waits for only this one changes here.
+      this.#changed.push(() => this.#forward(incoming, response));
     } else {
       this.#forward(incoming, response);
     }

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
 const BUSYBOX = '/bin/busybox';
-const PROGRAMS = ['sh', 'sleep', 'seq', 'tr', 'head'];
+const PROGRAMS = ['sh', 'sleep', 'sync', 'seq', 'tr', 'head'];
 const MANIFEST_TYPE = 'application/vnd.docker.distribution.manifest.v2+json';
 const CONFIG_TYPE = 'application/vnd.docker.container.image.v1+json';
 const LAYER_TYPE = 'application/vnd.docker.image.rootfs.diff.tar.gzip';

@@ -1,0 +1,141 @@
+// What can happen to a machine, and the only truth that its marker may tell about it.
+import type { BootChoices, BootedRun } from '#test/guest/boot/booted-run.ts';
+
+export interface BootCase extends BootChoices {
+  /** The test's title. */
+  readonly name: string;
+  /** What happens from the boot on until the machine is off. */
+  readonly happen: (run: BootedRun) => Promise<void>;
+  /** Fields of the last marker. */
+  readonly marker: Readonly<Record<string, unknown>>;
+  /** As BootedRun.story. */
+  readonly story: readonly string[];
+  readonly containerStarts: number;
+}
+
+const ENDED = ['claim', 'RUNNING', 'FAILED', 'delete'];
+const INTERRUPTED = { status: 'FAILED', cause: 'interrupted', step: 'run', exit_code: null };
+const onTerm = (answer: string) =>
+  `trap '${answer}' TERM; sleep 1000 & while :; do wait "$!"; done`;
+
+async function powerOffWhileRunning(run: BootedRun): Promise<void> {
+  run.acceptDelete();
+  await run.boot();
+  await run.untilContainerRuns();
+  run.hardware.pressPowerButton();
+  await run.hardware.off();
+}
+
+async function runToTheEnd(run: BootedRun): Promise<void> {
+  run.acceptDelete();
+  await run.boot();
+  await run.hardware.off();
+}
+
+export const BOOT_CASES: readonly BootCase[] = [
+  {
+    name: 'A9: a container that exits with 0 is SUCCEEDED, and its machine goes',
+    container: 'exit 0',
+    happen: runToTheEnd,
+    marker: { status: 'SUCCEEDED', cause: 'exit', exit_code: 0, detail: 'up' },
+    story: ['claim', 'RUNNING', 'SUCCEEDED', 'delete'],
+    containerStarts: 1,
+  },
+  {
+    name: 'a container that exits with 3 is FAILED with its code',
+    container: 'exit 3',
+    happen: runToTheEnd,
+    marker: { status: 'FAILED', cause: 'exit', exit_code: 3, step: 'run' },
+    story: ENDED,
+    containerStarts: 1,
+  },
+  {
+    name: 'D1: a power-off during the pull is interrupted, and no container starts',
+    container: 'exit 0',
+    happen: async (run) => {
+      run.front.registry.holdBlobs = true;
+      run.acceptDelete();
+      await run.boot();
+      await run.front.registry.pulling;
+      run.hardware.pressPowerButton();
+      await run.hardware.off();
+    },
+    marker: { ...INTERRUPTED, step: 'pull' },
+    story: ENDED,
+    containerStarts: 0,
+  },
+  {
+    name: 'D1, P42: a container that a power-off stops and that exits with 0 is interrupted; the next boot runs nothing',
+    container: onTerm('exit 0'),
+    happen: async (run) => {
+      await powerOffWhileRunning(run);
+      await run.boot();
+      await run.hardware.off();
+    },
+    marker: INTERRUPTED,
+    story: [...ENDED, 'delete'],
+    containerStarts: 1,
+  },
+  {
+    name: 'D1: a container that a power-off stops and that exits with 7 is interrupted',
+    container: onTerm('exit 7'),
+    happen: powerOffWhileRunning,
+    marker: INTERRUPTED,
+    story: ENDED,
+    containerStarts: 1,
+  },
+  {
+    name: 'D1: a container that ignores TERM, and so is killed at a power-off, is interrupted',
+    container: onTerm(''),
+    happen: powerOffWhileRunning,
+    marker: INTERRUPTED,
+    story: ENDED,
+    containerStarts: 1,
+  },
+  {
+    name: 'D24: a power-off after a notice of preemption is preempted',
+    container: onTerm('exit 0'),
+    happen: async (run) => {
+      run.acceptDelete();
+      await run.boot();
+      await run.untilContainerRuns();
+      run.front.preempt();
+      run.hardware.pressPowerButton();
+      await run.hardware.off();
+    },
+    marker: { ...INTERRUPTED, cause: 'preempted' },
+    story: ENDED,
+    containerStarts: 1,
+  },
+  {
+    name: 'P42, P51: a reset leaves RUNNING, and the second boot reports interrupted and runs nothing',
+    container: onTerm('exit 0'),
+    happen: async (run) => {
+      run.acceptDelete();
+      await run.boot();
+      await run.untilContainerRuns();
+      await run.hardware.cutPower();
+      if (run.markers().at(-1)?.status !== 'RUNNING') throw new Error('more than RUNNING was told');
+      await run.boot();
+      await run.hardware.off();
+    },
+    marker: { ...INTERRUPTED, step: 'boot' },
+    story: ENDED,
+    containerStarts: 1,
+  },
+  {
+    name: 'D2: a machine whose delete is refused stays on, so that its time limit still holds',
+    container: 'exit 0',
+    guest: { deleteTries: 2 },
+    happen: async (run) => {
+      run.google.plant({ at: 'DELETE /compute/v1/', kind: 403, times: 1000 });
+      await run.boot();
+      await run.until(() => run.google.guestAttributes.has('mayfly/detail'));
+      if (!run.hardware.isOn) throw new Error('the machine has switched itself off');
+      await run.hardware.cutPower();
+    },
+    marker: { status: 'SUCCEEDED', cause: 'exit', exit_code: 0 },
+    story: ['claim', 'RUNNING', 'SUCCEEDED'],
+    containerStarts: 1,
+  },
+];
