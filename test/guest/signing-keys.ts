@@ -41,7 +41,15 @@ export class SigningKeys implements Disposable {
   adopt(name: string, child: SigningKey): SigningKey {
     const key = this.make(name);
     this.gpg(
-      ['--pinentry-mode', 'loopback', '--expert', '--command-fd', '0', '--edit-key', key.fingerprint],
+      [
+        '--pinentry-mode',
+        'loopback',
+        '--expert',
+        '--command-fd',
+        '0',
+        '--edit-key',
+        key.fingerprint,
+      ],
       `addkey\n13\n${child.keygrip}\nQ\n0\nsave\n`,
     );
     return key;
@@ -66,7 +74,9 @@ export function fingerprintsIn(keyring: string): string[] {
       env: { ...process.env, GNUPGHOME: home },
       encoding: 'utf8',
     });
-    return [...stdout.matchAll(/^fpr:{9}([0-9A-F]+):/gm)].map(([, fingerprint = '']) => fingerprint);
+    return [...stdout.matchAll(/^fpr:{9}([0-9A-F]+):/gm)].map(
+      ([, fingerprint = '']) => fingerprint,
+    );
   } finally {
     rmSync(home, { recursive: true, force: true });
   }

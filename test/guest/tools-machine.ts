@@ -49,14 +49,18 @@ export class ToolsMachine implements Disposable {
     this.#choices = choices;
     const real = join(this.folder, 'real');
     for (const folder of [real, this.bin, this.work]) mkdirSync(folder);
-    for (const name of ['calls', 'environment']) mkdirSync(join(this.stub, name), { recursive: true });
+    for (const name of ['calls', 'environment'])
+      mkdirSync(join(this.stub, name), { recursive: true });
     for (const path of REAL_PATHS) symlinkSync(path, join(real, basename(path)));
     copyFileSync(join(import.meta.dirname, 'stub-tools.sh'), join(this.stub, 'program'));
     chmodSync(join(this.stub, 'program'), 0o755);
     for (const name of [...ALWAYS_STUBBED, ...(choices.programs ?? [])]) this.install(name);
     this.plan('uptime', '5 0');
     this.plan('architecture', 'amd64');
-    this.plan('os-release', 'NAME="Ubuntu"\nID=ubuntu\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy\n');
+    this.plan(
+      'os-release',
+      'NAME="Ubuntu"\nID=ubuntu\nVERSION_ID="22.04"\nVERSION_CODENAME=jammy\n',
+    );
   }
 
   install(program: string): void {
@@ -146,7 +150,11 @@ export class ToolsMachine implements Disposable {
   calls(...programs: string[]): string[][] {
     return readdirSync(join(this.stub, 'calls'))
       .sort()
-      .map((name) => readFileSync(join(this.stub, 'calls', name), 'utf8').split('\0').slice(0, -1))
+      .map((name) =>
+        readFileSync(join(this.stub, 'calls', name), 'utf8')
+          .split('\0')
+          .slice(0, -1),
+      )
       .filter(([program = '']) => programs.length === 0 || programs.includes(program));
   }
 
