@@ -9,6 +9,7 @@ import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { readMarker } from '#shared/lifecycle/marker.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { judgeMachine, labelDeadlineMs, type Owner } from '#shared/lifecycle/sweep.ts';
+import { describeUndeleted } from '#shared/lifecycle/undeleted.ts';
 import { machineUsdPerHour } from '#shared/plan/cost.ts';
 import { instanceName } from '#shared/plan/names.ts';
 import { markerObject } from '#shared/plan/objects.ts';
@@ -85,12 +86,28 @@ async function reap(
   why: string,
   report: SweepReport,
 ): Promise<void> {
-  report.machines.reaped += 1;
   const deadlineMs = labelDeadlineMs(machine.labels);
   if (deadlineMs !== null && deps.clock.nowMs() > deadlineMs + SLACK_MS + LEAK_AFTER_MS) {
     report.leaks.push(note(machine, `${why}, and still ${machine.status}`));
   }
-  await deleteMachine(deps, null, machine.name, machine.zone);
+  const reply = await deleteMachine(deps, null, machine.name, machine.zone);
+  report.machines[reply.kind === 'unknown' ? 'unknown' : 'reaped'] += 1;
+  // One that is on its way out already may refuse a further delete.
+  if (reply.kind !== 'unknown' || machine.status === 'STOPPING') return;
+  noteUndeleted(deps, machine, reply.error, report);
+}
+
+function noteUndeleted(
+  deps: RunDeps,
+  { name, zone }: Machine,
+  { code, message }: CloudError,
+  report: SweepReport,
+): void {
+  const { project } = deps.settings.plan;
+  const undeleted = { instance: name, zone, project, why: code };
+  const lines = describeUndeleted(undeleted);
+  report.undeleted.push({ ...undeleted, lines });
+  deps.log('ERROR', 'machine-undeleted', lines.join('; '), { instance: name, zone, message });
 }
 
 function note(machine: Machine, why: string): MachineNote {

@@ -1,4 +1,5 @@
 // What a pass of the sweep did, or would do: returned to the caller, and logged as one line.
+import type { UndeletedMachine } from '#shared/lifecycle/undeleted.ts';
 
 export interface SweepReport {
   readonly at: string;
@@ -12,6 +13,8 @@ export interface SweepReport {
   strays: MachineNote[];
   /** Machines that should be gone for long and are not: they bill. */
   leaks: MachineNote[];
+  /** Machines whose delete was refused in this pass, in words; the next one sends it again. */
+  undeleted: (UndeletedMachine & { readonly lines: readonly string[] })[];
   /** Zones whose content could not be listed: nothing in them was taken for gone. */
   unknownZones: string[];
   /** True when the pass ran out of time; the next one begins elsewhere. */
@@ -36,6 +39,7 @@ export function emptyReport(at: string, dryRun: boolean, deployment: string): Sw
     disks: { seen: 0, kept: 0, reaped: 0, unknown: 0 },
     strays: [],
     leaks: [],
+    undeleted: [],
     unknownZones: [],
     cut: false,
   };

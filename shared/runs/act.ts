@@ -1,6 +1,6 @@
 // What decisions order: creations, deletes, looks, results. A plain loop that cannot decide; each act
 // is idempotent, and one that is lost is done by a later pass.
-import type { ApiErrorDetail, InsertReply } from '#shared/cloud/compute.ts';
+import type { ApiErrorDetail, DeleteInstanceReply, InsertReply } from '#shared/cloud/compute.ts';
 import type { Effect, InsertFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
 import { buildResult } from '#shared/lifecycle/result.ts';
@@ -110,12 +110,12 @@ export async function deleteMachine(
   runId: string | null,
   instance: string,
   zone: string,
-): Promise<'accepted' | 'gone' | 'unknown'> {
+): Promise<DeleteInstanceReply> {
   const reply = await deps.compute.deleteInstance(zone, instance, freshUuid(deps));
   const severity = reply.kind === 'unknown' ? 'WARNING' : 'INFO';
   const why = reply.kind === 'unknown' ? `: ${reply.error.code} ${reply.error.message}` : '';
   deps.log(severity, 'delete-sent', `${instance} in ${zone}: ${reply.kind}${why}`, { runId, zone });
-  return reply.kind;
+  return reply;
 }
 
 /** Every delete is a request of its own: a repeat must not be answered by an older one's outcome. */

@@ -296,6 +296,61 @@ describe('what nobody else finishes', () => {
   });
 });
 
+describe('a delete that is refused', () => {
+  async function lost(): Promise<Kernel> {
+    const kernel = await working({}, { retry: NO_RETRY });
+    kernel.call({ method: 'compute.instances.stop', params: at(kernel) });
+    await kernel.run(MINUTE_MS, { sweeps: false });
+    return kernel;
+  }
+  const refuse = (kernel: Kernel, status: number) =>
+    kernel.world.faults.plant({
+      match: { method: 'compute.instances.delete' },
+      effect: 'before',
+      kind: 'status',
+      status,
+      times: Number.POSITIVE_INFINITY,
+    });
+  const told = (kernel: Kernel) => kernel.logs.filter((line) => line.event === 'machine-undeleted');
+
+  test.each([403, 503])(
+    'B59: %d: the report names machine, zone and project, what it may cost, and how to look at it',
+    async (status) => {
+      const kernel = await lost();
+      const instance = instanceOf(kernel);
+      refuse(kernel, status);
+      await kernel.run(4 * MINUTE_MS);
+      expect(kernel.machines()).toEqual([instance]);
+      const { project } = SETTINGS.plan;
+      const text = told(kernel)[0]?.message ?? '';
+      expect(text).toContain(`VM ${instance} in ${ZONE} of project ${project} was not deleted`);
+      expect(text).toContain(`may still run and bill in ${ZONE}`);
+      expect(text).toContain('each pass of the sweep sends the delete again');
+      expect(text).toContain(
+        `gcloud compute instances get-serial-port-output ${instance} --zone=${ZONE} --project=${project}`,
+      );
+    },
+  );
+
+  test('B60: it is sent again in each pass, and taken when it may be', async () => {
+    const kernel = await lost();
+    refuse(kernel, 403);
+    await kernel.run(6 * MINUTE_MS);
+    expect(told(kernel).length).toBeGreaterThanOrEqual(2);
+    kernel.world.faults.clear();
+    await kernel.run(5 * MINUTE_MS);
+    nothingLeft(kernel);
+  });
+
+  test('B58: of a machine that was deleted nobody is told about a serial console', async () => {
+    const kernel = await lost();
+    await kernel.run(20 * MINUTE_MS);
+    nothingLeft(kernel);
+    expect(told(kernel)).toEqual([]);
+    expect(JSON.stringify(kernel.logs)).not.toContain('serial');
+  });
+});
+
 describe('a failed machine that is kept for a look', () => {
   /** A run whose record asks for it, as submit writes it. */
   async function failed(seconds: number): Promise<Kernel> {
