@@ -1,8 +1,8 @@
 #!/bin/bash
 # The startup script of a run's machine: bash, not plain sh. It claims the attempt, runs the one container
 # in named steps, reports the true end in the marker object, and deletes its machine.
-# Planning replaces the block of blanks, puts each piece in the place of its `source` line, and keeps a
-# line or piece `# with PART` only for runs that need that part.
+# One script for every machine: planning replaces the block of blanks, and an empty blank is a part of the
+# work that this run does not have.
 set -euo pipefail
 
 # --- blanks: planning fills these in ---
@@ -18,35 +18,37 @@ LOG_OBJECT='log'
 NONCE='nonce'
 NONCE_SHA256='nonce-sha256'
 IMAGE='image'
-LOGIN_HOST='' # with login
-CREDENTIALS_SECRET='' # with image-credentials
+BOOT_KIND='cos'
+SPOT=''
+LOGIN_HOST=''
+CREDENTIALS_SECRET=''
 DOCKER_FLAGS=()
 CONTAINER_ENV=()
 CONTAINER_ARGS=()
-SECRET_KEYS=() # with secrets
-SECRET_NAMES=() # with secrets
+SECRET_KEYS=()
+SECRET_NAMES=()
 GPU_COUNT='0'
-GPU_IDLE_SECONDS='0' # with gpu-idle
-PACKAGE_BUCKET='' # with package
-PACKAGE_OBJECT='' # with package
-PACKAGE_SHA256='' # with package
-INPUT_PATHS=() # with inputs
-INPUT_FILES=() # with inputs
-INPUT_BUCKETS=() # with inputs
-INPUT_OBJECTS=() # with inputs
-INPUT_GENERATIONS=() # with inputs
-INPUT_BYTES=() # with inputs
-OUTPUT_PATHS=() # with outputs
-OUTPUT_BUCKETS=() # with outputs
-OUTPUT_PREFIXES=() # with outputs
+GPU_IDLE_SECONDS='0'
+PACKAGE_BUCKET=''
+PACKAGE_OBJECT=''
+PACKAGE_SHA256=''
+INPUT_PATHS=()
+INPUT_FILES=()
+INPUT_BUCKETS=()
+INPUT_OBJECTS=()
+INPUT_GENERATIONS=()
+INPUT_BYTES=()
+OUTPUT_PATHS=()
+OUTPUT_BUCKETS=()
+OUTPUT_PREFIXES=()
 THREADS=''
 TTL_SECONDS='7200'
 TIMEOUT_SECONDS='6900'
 KEEP_SECONDS='0'
 STORAGE_URL='https://storage.googleapis.com'
 COMPUTE_URL='https://compute.googleapis.com'
-LOGGING_URL='https://logging.googleapis.com' # with full-log
-SECRETS_URL='https://secretmanager.googleapis.com' # with secrets
+LOGGING_URL='https://logging.googleapis.com'
+SECRETS_URL='https://secretmanager.googleapis.com'
 WORK_DIR='/var/lib/mayfly'
 RUN_DIR='/run/mayfly'
 WORK_UNIT='mayfly'
@@ -54,11 +56,11 @@ BOOT_ID_FILE='/proc/sys/kernel/random/boot_id'
 UPTIME_FILE='/proc/uptime'
 MEMORY_FILE='/proc/meminfo'
 CGROUP_DIR='/sys/fs/cgroup'
-FIREWALL='iptables' # with metadata-wall
-LOCAL_SSDS='/dev/disk/by-id/google-local-nvme-ssd-' # with local-ssd
+FIREWALL='iptables'
+LOCAL_SSDS=''
 CONNECT_SECONDS='5'
 CALL_SECONDS='30'
-STALL_SECONDS='60' # with transfer
+STALL_SECONDS='60'
 DOCKER_SECONDS='120'
 PULL_SECONDS='1800'
 TRIES='6'
@@ -66,9 +68,9 @@ DELETE_TRIES='12'
 BACKOFF_MS='1000'
 BACKOFF_MAX_MS='30000'
 HEARTBEAT_SECONDS='60'
-LOG_BATCH_SECONDS='5' # with full-log
+LOG_BATCH_SECONDS='5'
 END_MARGIN_SECONDS='120'
-REPORT_MARGIN_SECONDS='45' # with outputs
+REPORT_MARGIN_SECONDS='45'
 STOP_GRACE_SECONDS='30'
 INTERRUPT_GRACE_SECONDS='10'
 UNIT_STOP_SECONDS='100'
@@ -91,21 +93,22 @@ source pieces/text.sh
 source pieces/claim.sh
 source pieces/marker.sh
 source pieces/delete.sh
-source pieces/transfer.sh # with transfer
-source pieces/package.sh # with package
-source pieces/inputs.sh # with inputs
-source pieces/outputs.sh # with outputs
-source pieces/tools-apt.sh # with apt
-source pieces/tools-cos-gpu.sh # with cos-gpu
-source pieces/gpu.sh # with gpu
-source pieces/secrets.sh # with secrets
+source pieces/transfer.sh
+source pieces/package.sh
+source pieces/inputs.sh
+source pieces/outputs.sh
+source pieces/tools.sh
+source pieces/tools-apt.sh
+source pieces/tools-cos-gpu.sh
+source pieces/gpu.sh
+source pieces/secrets.sh
 source pieces/image.sh
-source pieces/scratch-ssd.sh # with local-ssd
-source pieces/metadata-wall.sh # with metadata-wall
+source pieces/scratch-ssd.sh
+source pieces/metadata-wall.sh
 source pieces/container.sh
-source pieces/full-log.sh # with full-log
+source pieces/full-log.sh
 source pieces/watch.sh
-source pieces/preemption.sh # with spot
+source pieces/preemption.sh
 source pieces/end.sh
 
 # The order of a run. A step that fails ends the script, and clean_up says which one it was.
@@ -115,26 +118,27 @@ main() {
   announce_running
   start_watchers
   step tools
-  install_tools # with apt
-  install_driver # with cos-gpu
-  command -v docker >/dev/null || refuse "this boot image has no docker"
-  mount_scratch # with local-ssd
+  prepare_tools
+  mount_scratch
   step credentials
-  read_image_credentials # with image-credentials
-  log_in # with login
-  read_secrets # with secrets
+  read_image_credentials
+  log_in
+  read_secrets
   step pull
   pull_image
-  fetch_package # with package
-  fetch_inputs # with inputs
+  step package
+  fetch_package
+  step inputs
+  fetch_inputs
   step start
-  close_metadata_server # with metadata-wall
+  close_metadata_server
   start_container
   step run
-  start_full_log # with full-log
-  watch_idle_gpus # with gpu-idle
+  start_full_log
+  watch_idle_gpus
   await_container
-  send_outputs # with outputs
+  step outputs
+  send_outputs
   step report
   CAUSE='exit'
 }

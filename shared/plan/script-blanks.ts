@@ -5,8 +5,8 @@ export type BlankValue = string | readonly string[];
 export type BlankValues = Readonly<Record<string, BlankValue>>;
 
 const BEGIN = '# --- blanks: planning fills these in ---\n';
-const END = '# --- end of blanks ---\n';
-const SCRIPTS_CACHED_MAX = 64;
+export const BLANKS_END = '# --- end of blanks ---\n';
+const SCRIPTS_CACHED_MAX = 16;
 
 interface ScriptHalves {
   readonly before: string;
@@ -18,17 +18,18 @@ interface ScriptHalves {
 const halvesOfScript = new Map<string, ScriptHalves>();
 
 /**
- * The script with its blanks filled in; a list becomes a bash array. Values of parts that the script does
- * not have are left out. Throws when a blank has no value.
+ * The script with its blanks filled in; a list becomes a bash array. Throws when the names in `values` are
+ * not those of the script's block.
  */
 export function fillBlanks(script: string, values: BlankValues): string {
   const { before, names, after } = splitScript(script);
   let block = '';
   for (const name of names) {
     const value = values[name];
-    if (value === undefined) throw new Error(`the script's blank ${name} has no value`);
+    if (value === undefined) throw wrongNames(names, values);
     block += `${name}=${typeof value === 'string' ? quote(value) : quoteList(value)}\n`;
   }
+  if (Object.keys(values).length !== names.length) throw wrongNames(names, values);
   return before + block + after;
 }
 
@@ -36,7 +37,7 @@ function splitScript(script: string): ScriptHalves {
   const known = halvesOfScript.get(script);
   if (known !== undefined) return known;
   const begin = script.indexOf(BEGIN) + BEGIN.length;
-  const end = script.indexOf(END);
+  const end = script.indexOf(BLANKS_END);
   if (begin < BEGIN.length || end < begin) throw new Error('a guest script has no block of blanks');
   const names = script
     .slice(begin, end)
@@ -54,3 +55,11 @@ const quote = (text: string) =>
   text.includes("'") ? `'${text.replaceAll("'", "'\\''")}'` : `'${text}'`;
 
 const quoteList = (texts: readonly string[]) => `(${texts.map(quote).join(' ')})`;
+
+function wrongNames(names: readonly string[], values: BlankValues): Error {
+  const missing = names.filter((name) => values[name] === undefined);
+  const unknown = Object.keys(values).filter((name) => !names.includes(name));
+  return new Error(
+    `the script's blanks and the values differ: no value for [${missing}], no blank for [${unknown}]`,
+  );
+}

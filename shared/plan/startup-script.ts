@@ -9,7 +9,6 @@ import { hostMatches, parseImageReference } from '#shared/plan/image-reference.t
 import type { IntentInput, RunRequest } from '#shared/plan/model.ts';
 import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
 import { type BlankValues, fillBlanks } from '#shared/plan/script-blanks.ts';
-import { PARTS, type ScriptPart, selectParts } from '#shared/plan/script-parts.ts';
 
 /** What planning knows of the machine. */
 export interface ScriptMachine {
@@ -26,22 +25,22 @@ export function buildStartupScript(input: IntentInput, facts: ScriptMachine): st
   const { settings } = input;
   const guest = { ...GUEST_DEFAULTS, ...settings.guest };
   const image = imageOf(input);
-  const host = loginHost(image, settings.imageHosts);
-  const script = selectParts(input.scripts.startup, partsOf(input, facts, { guest, loginHost: host }));
-  return fillBlanks(script, {
+  return fillBlanks(input.scripts.startup, {
     ...sharedBlanks(input, facts, guest),
     NONCE_SHA256: createHash('sha256').update(input.nonce).digest('hex'),
     CLAIM_OBJECT: claimObject(request.runId, input.attempt),
     LOG_OBJECT: logObject(request.runId, input.attempt),
     IMAGE: image,
-    LOGIN_HOST: host,
+    BOOT_KIND: bootImageKind(request.resources.bootImage),
+    SPOT: input.candidate.provisioningModel === 'SPOT' ? 'true' : '',
+    LOGIN_HOST: loginHost(image, settings.imageHosts),
     CREDENTIALS_SECRET: request.imageCredentials ?? '',
     SECRET_KEYS: Object.keys(request.secrets),
     SECRET_NAMES: Object.values(request.secrets),
     GPU_COUNT: String(facts.gpuCount),
     GPU_IDLE_SECONDS: String(request.gpuIdleSeconds),
     KEEP_SECONDS: String(request.keepOnFailureSeconds),
-    LOGGING_URL: settings.endpoints.logging,
+    LOGGING_URL: settings.fullLog === 'logging' ? settings.endpoints.logging : '',
     SECRETS_URL: settings.endpoints.secretManager,
     DOCKER_FLAGS: dockerFlags(request),
     CONTAINER_ENV: Object.entries(request.env).map(([name, value]) => `${name}=${value}`),
@@ -61,8 +60,8 @@ export function buildStartupScript(input: IntentInput, facts: ScriptMachine): st
     WORK_UNIT: guest.workUnit,
     MEMORY_FILE: guest.memoryFile,
     CGROUP_DIR: guest.cgroupDir,
-    FIREWALL: guest.firewall,
-    LOCAL_SSDS: guest.localSsds,
+    FIREWALL: request.metadataAccess ? '' : guest.firewall,
+    LOCAL_SSDS: facts.localSsdCount > 0 ? guest.localSsds : '',
     END_MARGIN_SECONDS: String(guest.endMarginSeconds),
     REPORT_MARGIN_SECONDS: String(guest.reportMarginSeconds),
     STOP_GRACE_SECONDS: String(guest.stopGraceSeconds),
@@ -80,38 +79,6 @@ export function buildShutdownScript(input: IntentInput, facts: ScriptMachine): s
     ...sharedBlanks(input, facts, guest),
     SHUTDOWN_WAIT_SECONDS: String(guest.shutdownWaitSeconds),
   });
-}
-
-/** What this run's script has to be able to do. */
-function partsOf(
-  { plan, candidate, inputs, settings }: IntentInput,
-  facts: ScriptMachine,
-  { guest, loginHost }: { guest: GuestSettings; loginHost: string },
-): Set<ScriptPart> {
-  const { request } = plan;
-  const isApt = bootImageKind(request.resources.bootImage) === 'apt';
-  const hasGpu = facts.gpuCount > 0;
-  const hasInputs = inputs.length > 0 || Object.keys(request.inputs).length > 0;
-  const hasOutputs = Object.keys(request.outputs).length > 0;
-  const hasCredentials = request.imageCredentials !== null;
-  const needs: Readonly<Record<ScriptPart, boolean>> = {
-    apt: isApt,
-    'cos-gpu': hasGpu && !isApt,
-    'full-log': settings.fullLog === 'logging',
-    gpu: hasGpu,
-    'gpu-idle': request.gpuIdleSeconds > 0,
-    'image-credentials': hasCredentials,
-    inputs: hasInputs,
-    'local-ssd': facts.localSsdCount > 0,
-    login: loginHost !== '',
-    'metadata-wall': !request.metadataAccess && guest.firewall !== '',
-    outputs: hasOutputs,
-    package: request.package !== null,
-    secrets: hasCredentials || Object.keys(request.secrets).length > 0,
-    spot: candidate.provisioningModel === 'SPOT',
-    transfer: hasInputs || hasOutputs || request.package !== null,
-  };
-  return new Set(PARTS.filter((part) => needs[part]));
 }
 
 function sharedBlanks(input: IntentInput, facts: ScriptMachine, guest: GuestSettings): BlankValues {

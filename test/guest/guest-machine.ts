@@ -19,6 +19,7 @@ import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
 import { FakeGoogle } from '#test/guest/fake-google.ts';
 import { INSTANCE, type IntentChoices, makeIntent } from '#test/guest/intent.ts';
+import { unpackScript } from '#test/guest/unpack.ts';
 
 const SMALL: Partial<GuestSettings> = {
   connectSeconds: 5,
@@ -117,6 +118,7 @@ export class GuestMachine implements AsyncDisposable {
     writeFileSync(join(this.folder, 'uptime'), `${text}\n`);
   }
 
+  /** A planned script, not packed: tests take guards out of it. */
   script(kind: 'startup' | 'shutdown' = 'startup'): string {
     const { google } = this;
     const url = `http://${google.host}`;
@@ -134,9 +136,8 @@ export class GuestMachine implements AsyncDisposable {
       gpuCount: this.#choices.gpuCount ?? 0,
       localSsdCount: this.#choices.localSsdCount ?? 0,
     };
-    return kind === 'startup'
-      ? buildStartupScript(intent, facts)
-      : buildShutdownScript(intent, facts);
+    const build = kind === 'startup' ? buildStartupScript : buildShutdownScript;
+    return unpackScript(build(intent, facts));
   }
 
   /** Starts a script as the startup-script runner does: a file, run by bash. */

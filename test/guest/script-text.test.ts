@@ -1,10 +1,11 @@
 // The assembled scripts as text: bash, clean for ShellCheck, small, and nothing of a request runs in them.
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
-import { INSTANCE, makeIntent } from '#test/guest/intent.ts';
+import { everything, INSTANCE, makeIntent } from '#test/guest/intent.ts';
 
 const SCRIPT_BYTES_MAX = 24 * 1024;
 const FACTS = { instanceName: INSTANCE, threads: 4, gpuCount: 0, localSsdCount: 0 };
@@ -16,48 +17,81 @@ const HOSTILE = {
   package: { uri: 'gs://b/`id`.tar.gz', sha256: 'ab'.repeat(32) },
 };
 const input = { path: "/a'$(id)", bucket: 'b', object: '`id`.csv', generation: '1', bytes: 1 };
-const intents = [makeIntent(), makeIntent({ request: HOSTILE, inputs: [input] })];
-const scripts = intents.flatMap((intent) => [
-  buildStartupScript(intent, FACTS),
-  buildShutdownScript(intent, FACTS),
-]);
+const VARIANTS = (['cos', 'deep-learning'] as const).flatMap((bootImage) =>
+  [0, 2].map((gpuCount) => ({
+    title: `${bootImage}, ${gpuCount} GPUs`,
+    script: buildStartupScript(makeIntent(everything(bootImage)), { ...FACTS, gpuCount }),
+  })),
+);
+const OTHERS = [
+  { title: 'least', script: buildStartupScript(makeIntent(), FACTS) },
+  {
+    title: 'hostile',
+    script: buildStartupScript(makeIntent({ request: HOSTILE, inputs: [input] }), FACTS),
+  },
+  { title: 'shutdown', script: buildShutdownScript(makeIntent(), FACTS) },
+];
+
+/** The script as bash gets to see it: what is packed in its place. By the way that its header tells. */
+function unpack(script: string): string {
+  const command = script.split('\n')[2]?.replace(/^# /, '').replace(' THIS ', ' ') ?? '';
+  const { stdout } = spawnSync('bash', ['-c', command], { input: script, encoding: 'utf8' });
+  return script.slice(0, script.indexOf('SCRIPT=$(')) + stdout;
+}
 
 const hasShellCheck = spawnSync('shellcheck', ['--version']).status === 0;
 const isRequired = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes('shellcheck');
 
-test.skipIf(!hasShellCheck && !isRequired)(
-  `ShellCheck finds nothing in the scripts and their sources${hasShellCheck ? '' : ' (skipped: no shellcheck)'}`,
+describe.skipIf(!hasShellCheck && !isRequired)(
+  `ShellCheck${hasShellCheck ? '' : ' (skipped: no shellcheck)'}`,
   () => {
-    // With user text in them ShellCheck would remark on that text.
-    for (const script of scripts.slice(0, 2)) {
-      const { stdout, status } = spawnSync('shellcheck', ['-'], {
-        input: script,
+    test('finds nothing in the sources', () => {
+      const options = ['--external-sources', '--source-path=SCRIPTDIR'];
+      const { stdout } = spawnSync('shellcheck', [...options, 'startup.sh', 'shutdown.sh'], {
+        cwd: GUEST_FOLDER,
         encoding: 'utf8',
       });
-      expect({ stdout, status }).toEqual({ stdout: '', status: 0 });
-    }
-    const files = ['startup.sh', 'shutdown.sh'];
-    const options = ['--external-sources', '--source-path=SCRIPTDIR'];
-    const { stdout } = spawnSync('shellcheck', [...options, ...files], {
-      cwd: GUEST_FOLDER,
-      encoding: 'utf8',
+      expect(stdout).toBe('');
     });
-    expect(stdout).toBe('');
+
+    test('B95: makes no exception in the sources', () => {
+      const { stdout } = spawnSync('grep', ['-rn', 'shellcheck disable', GUEST_FOLDER]);
+      expect(String(stdout)).toBe('');
+    });
+
+    test.for(VARIANTS)('finds nothing in the script for $title', ({ script }) => {
+      const { stdout } = spawnSync('shellcheck', ['-'], {
+        input: unpack(script),
+        encoding: 'utf8',
+      });
+      expect(stdout).toBe('');
+    });
   },
 );
 
-test('D36: the scripts are bash, say so, and bash parses them', () => {
-  for (const script of scripts) {
-    expect(script.startsWith('#!/bin/bash\n# bash, not plain sh.')).toBe(true);
-    const { stderr, status } = spawnSync('bash', ['-n'], { input: script, encoding: 'utf8' });
+test.for([...VARIANTS, ...OTHERS])('B86: bash parses the script for $title', ({ script }) => {
+  for (const text of [script, unpack(script)]) {
+    const { stderr, status } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   }
 });
 
-test("a script without the user's arguments is below 24 KiB", () => {
-  for (const script of scripts.slice(0, 2)) {
-    expect(Buffer.byteLength(script)).toBeLessThan(SCRIPT_BYTES_MAX);
+test('the header tells how the packed part is read: it is the sources, without their comments', () => {
+  const whole = unpack(buildStartupScript(makeIntent(), FACTS));
+  const source = readFileSync(join(GUEST_FOLDER, 'pieces/end.sh'), 'utf8');
+  const code = source.split('\n').filter((line) => !/^\s*(#|$)/.test(line));
+  expect(code.length).toBeGreaterThan(50);
+  expect(whole).toContain(code.join('\n'));
+});
+
+test('D36: the scripts are bash and say so', () => {
+  for (const { script } of [...VARIANTS, ...OTHERS]) {
+    expect(script.startsWith('#!/bin/bash\n# bash, not plain sh.')).toBe(true);
   }
+});
+
+test.for([...VARIANTS, ...OTHERS])('the script for $title is below 24 KiB', ({ script }) => {
+  expect(Buffer.byteLength(script)).toBeLessThan(SCRIPT_BYTES_MAX);
 });
 
 test('P106: object names, paths and arguments are data in the script: nothing of them runs', async () => {

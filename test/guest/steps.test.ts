@@ -123,7 +123,7 @@ test('D22: the token stands on no command line, and the log-in is undone once th
   const record =
     'printf "%s\\n" "$*" >>"$STUB/command-lines"; exec /usr/bin/env -i PATH=/usr/bin:/bin HOME=/ curl "$@"';
   machine.installText('curl', record);
-    await machine.run();
+  await machine.run();
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   expect(machine.read('command-lines')).not.toMatch(/token-\d/);
   expect(machine.dockerCalls().flat().join(' ')).not.toMatch(/token-\d/);
@@ -157,7 +157,7 @@ test('A42: the log of an earlier run of the script is gone', async () => {
   await using machine = await GuestMachine.create();
   await machine.run(
     'startup',
-    `mkdir -p work && echo 'old words' >work/steps.log\n${machine.script()}`,
+    `mkdir -p run && echo 'old words' >run/steps.log\n${machine.script()}`,
   );
   expect(machine.steps()).toContain('step report');
   expect(machine.steps()).not.toContain('old words');

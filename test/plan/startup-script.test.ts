@@ -28,8 +28,10 @@ test('exactly the block of blanks is replaced', () => {
   );
 });
 
-test('a blank without a value is an error that names it', () => {
-  expect(() => fillBlanks(TEMPLATE, { NAME: 'x' })).toThrow('blank LIST has no value');
+test('a value without a blank, or a blank without a value, is an error that names it', () => {
+  expect(() => fillBlanks(TEMPLATE, { NAME: 'x' })).toThrow('no value for [LIST]');
+  const more = { NAME: 'x', LIST: [], OTHER: 'y' };
+  expect(() => fillBlanks(TEMPLATE, more)).toThrow('no blank for [OTHER]');
   expect(() => fillBlanks('echo', { NAME: 'x' })).toThrow('no block of blanks');
 });
 
@@ -112,7 +114,6 @@ test("the scripts' own default values are those of planning", () => {
   const filled = buildStartupScript(intent, machine).split('\n');
   const own = intent.scripts.startup
     .split('\n')
-    .map((line) => line.replace(/ # with [a-z-]+$/, ''))
     .filter(
       (line) =>
         /_(SECONDS|MS|TRIES|BYTES|FILE|DIR|SIZE)=/.test(line) &&

@@ -77,13 +77,13 @@ persist() {
 # call METHOD URL [curl's options…]
 call() {
   local method=$1 url=$2 reply
-  CALL_CODE=0 # with transfer
+  CALL_CODE=0
   shift 2
   if reply=$(curl -q --silent --show-error --globoff --connect-timeout "$CONNECT_SECONDS" \
     --max-time "$CALL_SECONDS" --request "$method" --write-out '\n%{http_code}' "$@" "$url"); then
     CODE=${reply##*$'\n'} REPLY=${reply%$'\n'*}
   else
-    CALL_CODE=$? # with transfer
+    CALL_CODE=$?
     CODE=000 REPLY=''
   fi
   [[ $CODE == 2?? ]] && return 0
@@ -118,7 +118,7 @@ authorize() { printf 'Authorization: Bearer %s' "$TOKEN"; }
 # google METHOD URL [curl's options…]: a call with the machine's token.
 google() {
   CODE=000 REPLY=''
-  CALL_CODE=0 # with transfer
+  CALL_CODE=0
   refresh_token && call "$@" --header @<(authorize)
 }
 

@@ -4,6 +4,7 @@
 
 # What this machine is, and where its objects are.
 prepare() {
+  [[ -n $BOOT_ID ]] || fail "this boot has no id: $BOOT_ID_FILE"
   WORK_DIR=$(cd "$WORK_DIR" && pwd) RUN_DIR=$(cd "$RUN_DIR" && pwd)
   tell_time
   BOOT_EPOCH=$(($(date +%s) - NOW))
@@ -41,12 +42,19 @@ take_claim() {
   echo "$BOOT_ID" >"$RUN_DIR/claimed"
 }
 
+# `asked`: from the first try on the claim may be ours without our knowing it.
 try_claim() {
+  CLAIM_STATE=asked
   address "$BUCKET" "$CLAIM_OBJECT"
   google POST "$UPLOAD_URL&ifGenerationMatch=0" --header 'Content-Type: application/json' \
     --data-binary "$CLAIM" && CLAIM_STATE=won && return 0
   if [[ $CODE != 412 ]]; then judge || return 1; fi
-  if ! google GET "$OBJECT_URL?alt=media"; then judge || return 1; fi
+  read_claim
+}
+
+read_claim() {
+  address "$BUCKET" "$CLAIM_OBJECT"
+  google GET "$OBJECT_URL?alt=media" || { judge || return; }
   if [[ $REPLY == "$CLAIM" ]]; then
     # Our own bytes: the first reply was lost.
     CLAIM_STATE=won

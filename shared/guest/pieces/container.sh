@@ -24,8 +24,8 @@ make_mounts() {
   chmod 1777 "$WORK_DIR/scratch"
   add_mount "$WORK_DIR/package" "$PACKAGE_DIR" readonly
   add_mount "$WORK_DIR/scratch" "$SCRATCH_DIR"
-  mount_inputs # with inputs
-  mount_outputs # with outputs
+  mount_inputs
+  mount_outputs
 }
 
 # What we say to the container first, then the request's own variables.
@@ -82,11 +82,10 @@ start_container() {
   make_mounts
   DEADLINE=$(rfc3339 "$((BOOT_EPOCH + TTL_SECONDS))")
   make_environment
-  give_secrets # with secrets
+  give_secrets
   limit_memory
   choose_group
-  gpu_flags # with gpu
-  check_gpus # with gpu
+  give_gpus
   STARTED=1
   : >"$RUN_DIR/started"
   run_container 2>"$RUN_DIR/start.txt" || explain_start "$?"

@@ -14,6 +14,7 @@ clean_up() {
   trap '' TERM HUP INT USR1 USR2 ALRM
   set +e
   end_helpers
+  [[ $CLAIM_STATE != asked ]] || persist "$TTL_SECONDS" "$TRIES" read_claim
   if [[ $CLAIM_STATE == won || $CLAIM_STATE == second-boot ]]; then
     [[ -n $REPORTED ]] || report_end
   elif [[ -n $INTERRUPTED ]]; then
@@ -74,7 +75,7 @@ report_end() {
     fi
   fi
   [[ -z $STARTED || -n $INTERRUPTED ]] || persist "$TTL_SECONDS" "$TRIES" send_log
-  finish_full_log # with full-log
+  finish_full_log
   [[ -z $STARTED ]] || read_peak_memory
   make_detail
   make_marker "$status" "$CAUSE" "$JSON" "$OUTPUTS" "$NONCE"
@@ -99,7 +100,7 @@ make_detail() {
   [[ $CAUSE == step-failed || $EXEC_START_EPOCH == null ]] ||
     last_of < <(container_log | tail -c "$LOG_BYTES")
   [[ $JSON != '""' || $CAUSE == exit && $EXIT_CODE == 0 ]] || last_of <"$RUN_DIR/steps.log"
-  hint_at_metadata # with metadata-wall
+  hint_at_metadata
 }
 
 last_of() {

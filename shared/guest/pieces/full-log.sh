@@ -9,6 +9,7 @@ LOG_FINISH_SECONDS=15
 
 start_full_log() {
   local name
+  [[ -n $LOGGING_URL ]] || return 0
   to_json "$INSTANCE" && name=$JSON
   to_json "$RUN_ID"
   LOG_HEAD="{\"logName\":\"projects/$PROJECT/logs/mayfly-container\",\"partialSuccess\":true"

@@ -26,22 +26,23 @@ gpu_flags() {
   if [[ $BOOT_KIND == cos ]]; then add_driver_devices; else add_toolkit_flag; fi
 }
 
-# Each card that is paid for has to be seen in a container with the run's own flags. The driver's word is
-# the best: a card that it lists works there. An image that cannot run the driver's program (another libc,
-# no `utility` capability) is asked for its device nodes. One without a shell can be asked nothing: docker
-# passes each node of the machine, or will not start the container.
+# Each card that is paid for has to be seen in a container with the run's own flags. The driver's program
+# knows best: a card that it lists works there, and what it says instead is the fault. Where it says
+# nothing the image cannot run it (another libc, no `utility` capability); then a shell counts the device
+# nodes. Without a shell nothing can be asked: docker passes each node of the machine, or starts nothing.
 check_gpus() {
   local code=0 device
   probe nvidia-smi --list-gpus || code=$?
-  if ((code == 126 || code == 127)); then
+  # 137: it was cut off.
+  if ((code != 0 && code != 137)) && [[ ! -s $WORK_DIR/gpus ]]; then
     code=0
     probe sh -c 'printf "GPU %s\n" /dev/nvidia[0-9]*' || code=$?
-  fi
-  if ((code == 126 || code == 127)); then
-    code=0
-    for device in "$DEV_DIR"/nvidia[0-9]*; do
-      echo "GPU /dev/${device#"$DEV_DIR/"}"
-    done >"$WORK_DIR/gpus"
+    if ((code == 126 || code == 127)); then
+      code=0
+      for device in "$DEV_DIR"/nvidia[0-9]*; do
+        echo "GPU /dev/${device#"$DEV_DIR/"}"
+      done >"$WORK_DIR/gpus"
+    fi
   fi
   count_cards
   ((code == 0 && CARDS == GPU_COUNT)) ||

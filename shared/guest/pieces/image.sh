@@ -3,6 +3,7 @@
 
 # The token goes only to a registry that planning allows, on standard input, into the private folder.
 log_in() {
+  [[ -n $LOGIN_HOST ]] || return 0
   persist "$WORK_END" "$TRIES" try_login || fail "no log-in to $LOGIN_HOST"
 }
 
@@ -59,7 +60,7 @@ inspect_image() {
   facts=$(ask_docker image inspect --format \
     '{{.Architecture}}|{{.Config.User}}|{{range .RepoDigests}}{{.}} {{end}}' "$IMAGE") || facts='||'
   IMAGE_ARCHITECTURE=${facts%%|*} facts=${facts#*|}
-  IMAGE_USER=${facts%%|*} # with secrets
+  IMAGE_USER=${facts%%|*}
   facts=${facts#*|}
   [[ ! "$IMAGE $facts" =~ @(sha256:[0-9a-f]{64}) ]] || IMAGE_DIGEST=${BASH_REMATCH[1]}
 }

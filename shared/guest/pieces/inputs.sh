@@ -2,7 +2,6 @@
 # The request's inputs: exactly the generations that planning saw, whole.
 
 fetch_inputs() {
-  step inputs
   in_batches "${#INPUT_OBJECTS[@]}" fetch_input || give_up "$?" "the inputs were not all downloaded"
 }
 

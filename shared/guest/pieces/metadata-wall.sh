@@ -4,6 +4,7 @@
 
 close_metadata_server() {
   local port
+  [[ -n $FIREWALL ]] || return 0
   for port in 80 443; do
     close_port "$FIREWALL" 169.254.169.254 "$port" ||
       refuse "the metadata server could not be closed to the container"
@@ -25,7 +26,7 @@ close_port() {
 
 # A program that looked for the machine's credentials cannot know why it found none: the detail says it.
 hint_at_metadata() {
-  [[ $CAUSE == exit && $EXIT_CODE != 0 ]] || return 0
+  [[ -n $FIREWALL && $CAUSE == exit && $EXIT_CODE != 0 ]] || return 0
   [[ $JSON =~ [Dd]efault\ [Cc]redentials|169\.254\.169\.254|metadata\.google ]] || return 0
   JSON=${JSON%\"}
   JSON+='\nMayfly: the metadata server is closed to this container; metadataAccess in the request opens it"'

@@ -7,7 +7,6 @@ OUTPUTS_CHARACTERS_MAX=131072
 # Every regular file under the output folders; links are not followed, they could name files of the machine.
 send_outputs() {
   local index file
-  step outputs
   FILES=() FILE_FOLDERS=()
   for ((index = 0; index < ${#OUTPUT_PATHS[@]}; index++)); do
     while IFS= read -r -d '' file; do

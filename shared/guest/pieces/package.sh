@@ -3,7 +3,7 @@
 
 fetch_package() {
   local archive="$WORK_DIR/package.tar.gz" uri="gs://$PACKAGE_BUCKET/$PACKAGE_OBJECT" sum
-  step package
+  [[ -n $PACKAGE_OBJECT ]] || return 0
   persist "$WORK_END" "$TRIES" download "$PACKAGE_BUCKET" "$PACKAGE_OBJECT" '' "$archive" ||
     give_up "$?" "package: $uri was not downloaded"
   sum=$( (sha256sum || shasum -a 256) <"$archive" 2>/dev/null)

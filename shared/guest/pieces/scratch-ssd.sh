@@ -2,7 +2,8 @@
 # Local SSDs as one striped scratch folder.
 
 mount_scratch() {
-  local disks=("$LOCAL_SSDS"*) disk=
+  local disks=("$LOCAL_SSDS"*) disk
+  [[ -n $LOCAL_SSDS ]] || return 0
   [[ -e ${disks[0]} ]] || refuse "no local SSD is there: nothing at $LOCAL_SSDS*"
   disk=${disks[0]}
   if ((${#disks[@]} > 1)); then

@@ -46,5 +46,6 @@ give_secrets() {
 
 # For registries that are not Google's: a Docker config with their credentials.
 read_image_credentials() {
+  [[ -n $CREDENTIALS_SECRET ]] || return 0
   read_secret "$CREDENTIALS_SECRET" "$DOCKER_CONFIG/config.json"
 }

@@ -31,4 +31,4 @@ trap 'INTERRUPTED=HUP; exit 129' HUP
 trap 'INTERRUPTED=INT; exit 130' INT
 trap 'CAUSE=timeout; exit 1' USR1
 trap 'CAUSE=ttl; exit 1' USR2
-trap 'CAUSE=gpu-idle; exit 1' ALRM # with gpu-idle
+trap 'CAUSE=gpu-idle; exit 1' ALRM

@@ -4,7 +4,7 @@
 start_watchers() {
   start_heartbeat
   start_limit "$WORK_END" USR2
-  watch_preemption & # with spot
+  if [[ -n $SPOT ]]; then watch_preemption & fi
 }
 
 # In a background process of ours: TERM ends it together with the sleep that it waits for.
@@ -79,9 +79,19 @@ await_container() {
   fi
   ENDED=1 EXIT_CODE=$CONTAINER_CODE
   ((EXIT_CODE != 0)) || return 0
+  check_started
   CAUSE='exit'
   ! was_out_of_memory || CAUSE=out-of-memory
   exit 1
+}
+
+# docker's own init is process 1, and starts although the program behind it cannot.
+check_started() {
+  local last
+  last=$(container_log | tail -n 1 | tail -c 1000)
+  [[ $last == *'[FATAL tini '*' exec '*' failed: '* ]] || return 0
+  STEP=start EXIT_CODE=null
+  refuse "the container's program could not be run: $last"
 }
 
 # By docker's word, or by the kernel's count for the container's group (cgroup v2).
