@@ -3,17 +3,28 @@
 import type { Target } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
+import type { Compute } from '#shared/cloud/compute.ts';
+import { createCompute } from '#shared/cloud/compute-client.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
 import { withScheme } from '#shared/cloud/rpc-client.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { createObjectStore } from '#shared/cloud/storage-client.ts';
-import { applicationCredentials, noCredentials } from '#shared/cloud/token.ts';
+import {
+  applicationCredentials,
+  type Credentials,
+  createTransport,
+  noCredentials,
+} from '#shared/cloud/token.ts';
+
+type Service = 'STORAGE' | 'PUBSUB' | 'COMPUTE';
 
 export interface Cloud {
   readonly target: Target;
   readonly store: ObjectStore;
   readonly clock: Clock;
   readonly entropy: Entropy;
+  /** For looks at machines; null where an emulator stands in for the bucket and nothing for machines. */
+  readonly compute: Compute | null;
   /** Publishes one message on the requests topic and gives its id. */
   publishRequest(data: string): Promise<string>;
 }
@@ -22,27 +33,35 @@ export interface Cloud {
 export function openCloud(target: Target, environment: Terminal['environment']): Cloud {
   const { project, bucket, deployment } = target;
   const credentials = applicationCredentials(project);
-  const clientOptions = (service: 'STORAGE' | 'PUBSUB') => {
+  const clientOptions = (service: Service) => {
     const endpoint = findEndpoint(environment, service);
     // A token never travels in clear text, and an emulator wants none.
-    const open = endpoint?.startsWith('http://') === true;
-    return { endpoint, credentials: open ? noCredentials(project) : credentials };
+    return { endpoint, credentials: isOpen(endpoint) ? noCredentials(project) : credentials };
   };
+  const storage = clientOptions('STORAGE');
+  const emulated = isOpen(storage.endpoint) && findEndpoint(environment, 'COMPUTE') === null;
   const publisher = createPublisher({ project, ...clientOptions('PUBSUB') });
   return {
     target,
-    store: createObjectStore({ bucket, ...clientOptions('STORAGE') }),
+    store: createObjectStore({ bucket, ...storage }),
     clock: systemClock,
     entropy: systemEntropy,
+    compute: emulated ? null : openCompute(project, clientOptions('COMPUTE')),
     publishRequest: (data) => publisher.publish(`${deployment}-run-requests`, data),
   };
 }
 
+function openCompute(
+  project: string,
+  { endpoint, credentials }: { endpoint: string | null; credentials: Credentials },
+): Compute {
+  return createCompute({ project, endpoint, transport: createTransport(credentials) });
+}
+
+const isOpen = (endpoint: string | null) => endpoint?.startsWith('http://') === true;
+
 /** Google's own variable of the emulator (scheme or not), else ours; null: Google's own endpoint. */
-function findEndpoint(
-  environment: Terminal['environment'],
-  service: 'STORAGE' | 'PUBSUB',
-): string | null {
+function findEndpoint(environment: Terminal['environment'], service: Service): string | null {
   const emulator = environment[`${service}_EMULATOR_HOST`];
   const text = emulator || environment[`MAYFLY_ENDPOINT_${service}`] || null;
   if (text === null) return null;

@@ -1,5 +1,6 @@
 // Follows one run through the bucket until it has a result, its message was rejected, or the person
 // has seen enough. Reads only; leaving changes nothing about the run.
+import { type BootFailure, BootWatch, type BootWatchDeps } from '#scripts/mayfly/boot-watch.ts';
 import { CommandError, EXIT_NOT_FOUND, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
 import { elapsed, lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';
@@ -19,7 +20,7 @@ export const POLL_MS_DEFAULT = 2000;
 /** How long a run that nothing is known of may take to show up. */
 const APPEAR_MS_MAX = 60_000;
 
-export interface FollowDeps {
+export interface FollowDeps extends BootWatchDeps {
   readonly store: ObjectStore;
   readonly clock: Clock;
   /** A line that stays. */
@@ -40,6 +41,8 @@ export interface FollowTarget {
 
 export type FollowEnd =
   | { readonly kind: 'ended' | 'rejected'; readonly result: StoredResult }
+  /** Its machine said that it cannot start, long before the run's own end. */
+  | { readonly kind: 'boot-failed'; readonly failure: BootFailure }
   | { readonly kind: 'detached' }
   /** Nothing under that id appeared. */
   | { readonly kind: 'unknown' };
@@ -48,6 +51,7 @@ export type FollowEnd =
 export async function followRun(deps: FollowDeps, target: FollowTarget): Promise<FollowEnd> {
   const startedMs = deps.clock.nowMs();
   const shown = new Set<string>();
+  const boot = new BootWatch(deps);
   let seen = false;
   while (!deps.interruption.aborted) {
     try {
@@ -55,6 +59,8 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
       if (record !== null) showSteps(deps, record, shown);
       const end = await findEnd(deps.store, target, record);
       if (end !== null) return end;
+      const failure = record === null ? null : await boot.look(record);
+      if (failure !== null) return { kind: 'boot-failed', failure };
       seen ||= record !== null;
       const waitedMs = deps.clock.nowMs() - startedMs;
       if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX) {

@@ -7,6 +7,7 @@ import { lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
+import { undeletedLines } from '#scripts/mayfly/undeleted.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { resultObject } from '#shared/plan/objects.ts';
 
@@ -37,10 +38,12 @@ export const showVerb: Verb = {
       return EXIT_DONE;
     }
     const end = result ?? (record === null ? rejection : null);
+    const left = await undeletedLines(cloud, runId);
     const lines = [
       ...(record === null ? [] : stepsOf(record).map((step) => stepLine(record, step))),
       ...(end === null ? [] : describeResult(end)),
       ...(end === null && record !== null ? [lineOf(record, cloud.clock.nowMs())] : []),
+      ...left.map((line) => `  ${line}`),
     ];
     terminal.write(`${lines.join('\n')}\n`);
     return EXIT_DONE;

@@ -20,6 +20,7 @@ const resultSchema = z.looseObject({
         zone: z.string().nullable(),
         machineType: z.string().nullable(),
         provisioningModel: z.string().nullable(),
+        keptUntil: z.string().nullable().default(null),
         status: z.string(),
         cause: z.string(),
       }),

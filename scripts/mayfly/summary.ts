@@ -14,6 +14,7 @@ export function describeResult(result: StoredResult): readonly string[] {
     `${result.runId ?? ''}: ${result.status} (${result.cause}${step}${code})`,
     ...(result.detail === '' || result.status === 'SUCCEEDED' ? [] : [`  ${result.detail}`]),
     ...field('machine', machines(result)),
+    ...field('kept', kept(result)),
     ...field('time', times(result)),
     ...field('price', result.costUsd === null ? '' : `${result.costUsd.toFixed(4)} USD (estimate)`),
     ...result.outputs.map((output) => `  output    ${output.uri} (${output.bytes} bytes)`),
@@ -33,6 +34,13 @@ function machines(result: StoredResult): string {
   const count = result.attempts.length > 1 ? `, attempt ${result.attempts.length}` : '';
   const model = last.provisioningModel ?? '';
   return `${last.machineType} (${model}) in ${last.zone ?? 'an unknown zone'}${count}`;
+}
+
+/** Only where the request asked for it and the run failed. */
+function kept(result: StoredResult): string {
+  const last = result.attempts.at(-1);
+  if (!last?.keptUntil) return '';
+  return `${last.instance} in ${last.zone} stays for a look until ${last.keptUntil}`;
 }
 
 function times(result: StoredResult): string {

@@ -1,4 +1,6 @@
 // `mayfly watch RUN`: a run's life until its end, from the bucket alone.
+
+import { type BootFailure, describeBootFailure } from '#scripts/mayfly/boot-watch.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
@@ -7,6 +9,7 @@ import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { undeletedLines } from '#scripts/mayfly/undeleted.ts';
 
 export const watchVerb: Verb = {
   name: 'watch',
@@ -16,8 +19,8 @@ export const watchVerb: Verb = {
   takesRest: false,
   summary: 'shows a run’s life until it ends',
   details: [
-    'Ends with the container’s own exit code, or one that says how the run ended. Ctrl-C leaves the',
-    'run alive and says how to cancel it.',
+    'Ends with the container’s own exit code, or one that says how the run ended. A machine that says',
+    'that it cannot start ends the wait at once. Ctrl-C leaves the run alive and says how to cancel it.',
   ],
   flags: {},
   async run(call, terminal) {
@@ -51,11 +54,27 @@ export async function watchToEnd(cloud: Cloud, run: WatchedRun): Promise<number>
       return EXIT_INTERRUPTED;
     case 'unknown':
       throw unknownRun(runId, cloud.target.bucket);
+    case 'boot-failed':
+      return tellBootFailure(run, end.failure);
     case 'ended':
     case 'rejected': {
+      const left = end.kind === 'ended' ? await undeletedLines(cloud, runId) : [];
+      for (const line of left) terminal.note(line);
       const lines = describeResult(end.result).join('\n');
       terminal.write(run.call.has('json') ? `${JSON.stringify(end.result)}\n` : `${lines}\n`);
       return end.kind === 'rejected' ? EXIT_REJECTED : exitCodeOfRun(end.result);
     }
   }
+}
+
+/** The run itself ends when the sweep has fenced its machine off; nobody needs to wait for that. */
+function tellBootFailure({ call, terminal, runId }: WatchedRun, failure: BootFailure): number {
+  const { report, ...where } = failure;
+  const { bootId, detail } = report;
+  const end = { runId, status: 'FAILED', cause: 'step-failed', ...where, detail, bootId };
+  const lines = describeBootFailure(runId, failure).join('\n');
+  terminal.write(call.has('json') ? `${JSON.stringify({ ...end, ended: false })}\n` : `${lines}\n`);
+  terminal.note('the sweep ends the run and deletes its machine within minutes');
+  terminal.note(`  see its end: mayfly show ${runId}`);
+  return exitCodeOfRun({ status: end.status, exitCode: null });
 }

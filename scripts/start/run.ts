@@ -76,7 +76,7 @@ async function runJob(installation: Installation, job: Job, context: Context): P
     { runId: job.runId, messageId, foreignResult: false, pollMs: POLL_MS },
   );
   terminal.move(null);
-  if (end.kind === 'detached' || end.kind === 'unknown') return EXIT_INTERRUPTED;
+  if (end.kind !== 'ended' && end.kind !== 'rejected') return EXIT_INTERRUPTED;
   terminal.write(`\n${describeResult(end.result).join('\n')}\n`);
   await showOutputs(deployment, end.result.outputs, (line) => terminal.write(`${line}\n`));
   const left = await sweepUntilNothing(deployment, sweeps, interruption);
