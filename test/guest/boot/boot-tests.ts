@@ -37,10 +37,12 @@ function expectTruth(bootCase: BootCase, run: BootedRun): void {
   expect(run.story()).toEqual(bootCase.story);
   expect(run.claim()).toMatchObject({ by: 'machine', instanceId: '4242' });
   expect(run.containerStarts()).toBe(bootCase.containerStarts);
+  if (bootCase.endsWithPowerOff) expect(run.dockerOutlivedReport()).toBe(true);
 }
 
 function rowOf({ name }: BootCase, run: BootedRun, milliseconds: number): Row {
-  const { status, cause, step, exit_code } = run.markers().at(-1) ?? { status: 'none' };
+  const last: Record<string, unknown> = run.markers().at(-1) ?? {};
+  const { status, cause, step, exit_code } = last;
   return {
     case: name.slice(0, 60),
     marker: `${status} ${cause}`,

@@ -14,7 +14,7 @@ import { INSTANCE, makeIntent, REQUEST } from '#test/guest/intent.ts';
 const STARTS_FILE = '/var/lib/mayfly/scratch/starts';
 const NOTE_START = 'echo start >>/mayfly/scratch/starts; sync; echo up; ';
 const MARKER = `b1/${markerObject(INSTANCE)}`;
-const CONSOLE_CHARACTERS = 6000;
+const JOURNAL_CHARACTERS = 20_000;
 
 export interface BootChoices {
   /** What the container does, for a small sh; it has said `up` before. */
@@ -77,8 +77,12 @@ export class BootedRun implements AsyncDisposable {
 
   /** The container runs, and its output has come through. */
   untilContainerRuns(): Promise<void> {
-    const log = `b1/${logObject(REQUEST.runId, 1)}`;
-    return this.until(() => this.google.objects.get(log)?.bytes.includes('up\n') ?? false);
+    return this.until(() => this.log()?.includes('up\n') ?? false);
+  }
+
+  /** The log object, once there is one. */
+  log(): Buffer | undefined {
+    return this.google.objects.get(`b1/${logObject(REQUEST.runId, 1)}`)?.bytes;
   }
 
   /** Every marker that the machine has written, oldest first. */
@@ -107,6 +111,13 @@ export class BootedRun implements AsyncDisposable {
     return story;
   }
 
+  /** Whether docker was stopped only after the report had been taken; the machine is off. */
+  dockerOutlivedReport(): boolean {
+    const journal = this.hardware.journal();
+    const report = journal.indexOf('report: accepted');
+    return report >= 0 && report < journal.indexOf('Stopping docker.service');
+  }
+
   /** How often the container was started, over all boots; the machine is off. */
   containerStarts(): number {
     return this.hardware.readFile(STARTS_FILE).split('\n').length - 1;
@@ -122,7 +133,7 @@ export class BootedRun implements AsyncDisposable {
 
   /** What a failed test needs to be understood. */
   #tell(): void {
-    console.error(this.hardware.console().slice(-CONSOLE_CHARACTERS));
+    console.error(this.hardware.journal().slice(-JOURNAL_CHARACTERS));
     for (const { method, target, status } of this.google.requests.slice(-30)) {
       console.error(status, method, target);
     }

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import type { Hardware } from '#test/guest/boot/hardware.ts';
+import { type Hardware, readJournal } from '#test/guest/boot/hardware.ts';
 import type { MachineFront } from '#test/guest/boot/machine-front.ts';
 import { MachineProcess } from '#test/guest/boot/machine-process.ts';
 
@@ -71,8 +71,9 @@ export class NspawnHardware implements Hardware {
     return existsSync(file) ? readFileSync(file, 'utf8') : '';
   }
 
-  console(): string {
-    return Buffer.concat(this.#console).toString();
+  journal(): string {
+    const journal = readJournal(join(this.root, 'var/log/journal'));
+    return Buffer.concat(this.#console).toString() + journal;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

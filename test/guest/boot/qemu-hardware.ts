@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Hardware } from '#test/guest/boot/hardware.ts';
+import { type Hardware, readJournal } from '#test/guest/boot/hardware.ts';
 import type { MachineFront } from '#test/guest/boot/machine-front.ts';
 import { MachineProcess } from '#test/guest/boot/machine-process.ts';
 
@@ -68,16 +68,22 @@ export class QemuHardware implements Hardware {
   }
 
   readFile(path: string): string {
-    return execFileSync('debugfs', ['-R', `cat ${path}`, this.#disk], { stdio: 'pipe' }).toString();
+    return this.#readDisk(`cat ${path}`);
   }
 
-  console(): string {
-    return Buffer.concat(this.#console).toString();
+  journal(): string {
+    const copy = mkdtempSync(join(this.#folder, 'journal-'));
+    this.#readDisk(`rdump /var/log/journal ${copy}`);
+    return Buffer.concat(this.#console).toString() + readJournal(join(copy, 'journal'));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.cutPower();
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  #readDisk(request: string): string {
+    return execFileSync('debugfs', ['-R', request, this.#disk], { stdio: 'pipe' }).toString();
   }
 
   /** Its user network reaches what the namespace does: 169.254.169.254. */

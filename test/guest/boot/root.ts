@@ -1,28 +1,35 @@
 // The root file system that machines boot: built once by build-root.sh, in two to five minutes, then kept
 // in the user's cache folder under the script's own hash.
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll } from 'vitest';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 
 export type RootKind = 'container' | 'vm';
 
 const SCRIPT = join(import.meta.dirname, 'build-root.sh');
 
-/** A new root folder of that kind, alone in a folder that is removed after the file's tests. */
-export function unpackRoot(kind: RootKind): string {
-  const folder = mkdtempSync(join(tmpdir(), 'mayfly-root-'));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const root = join(folder, 'root');
+/** Enough for the slowest build. */
+export const ROOT_TIMEOUT_MS = 1_800_000;
+
+const run = promisify(execFile);
+
+/** A new root folder of that kind, alone in a folder of its own; the caller removes both. */
+export async function unpackRoot(kind: RootKind): Promise<string> {
+  const root = join(mkdtempSync(join(tmpdir(), 'mayfly-root-')), 'root');
   mkdirSync(root);
-  execFileSync('tar', ['-C', root, '-xf', buildRoot(kind)]);
+  await run('tar', ['-C', root, '-xf', await buildRoot(kind)]);
   return root;
 }
 
+export function removeRoot(root: string): void {
+  rmSync(dirname(root), { recursive: true });
+}
+
 /** The archive of that kind; built where it is missing, and then older ones are removed. */
-function buildRoot(kind: RootKind): string {
+async function buildRoot(kind: RootKind): Promise<string> {
   const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'mayfly');
   const hash = createHash('sha256').update(readFileSync(SCRIPT)).digest('hex').slice(0, 16);
   const prefix = `root-${kind}-`;
@@ -32,7 +39,7 @@ function buildRoot(kind: RootKind): string {
   if (!kept.includes(name)) {
     // Under another name until it is whole.
     const fresh = join(folder, `new-${process.pid}-${name}`);
-    execFileSync(SCRIPT, [kind, fresh], { stdio: ['ignore', 'ignore', 'inherit'] });
+    await run(SCRIPT, [kind, fresh]);
     renameSync(fresh, join(folder, name));
     for (const other of kept) rmSync(join(folder, other));
   }
