@@ -115,7 +115,7 @@ export function buildResult(
     phases: phasesOf(record, end),
     seconds: secondsOf(record, end),
     costUsd: sum(attempts.map((attempt) => attempt.costUsd)),
-    log: { tail: facts?.logTail ?? null, query: logQuery(record.runId, settings) },
+    log: { tail: facts?.logTail ?? null, query: logQuery(record, settings) },
     outputs: facts?.outputs ?? [],
     tasks: { count: 1, succeeded: succeeded ? 1 : 0, failed: succeeded ? [] : [failure] },
   };
@@ -198,13 +198,15 @@ function between(from: number | null, to: number | null): number | null {
   return Math.max(0, Math.round((to - from) * 10) / 10);
 }
 
+/** A filter for Cloud Logging: the output of the last attempt, whose tail stands beside it. */
 function logQuery(
-  runId: string,
+  { attempts, runId }: RunRecord,
   settings: { readonly project: string; readonly fullLog: 'logging' | 'none' },
 ): string | null {
-  if (settings.fullLog === 'none') return null;
+  const attempt = attempts.at(-1)?.number;
+  if (settings.fullLog === 'none' || attempt === undefined) return null;
   const log = `projects/${settings.project}/logs/mayfly-container`;
-  return `logName="${log}" AND labels.run_id="${runId}"`;
+  return `logName="${log}" AND labels.run_id="${runId}" AND labels.attempt="${attempt}"`;
 }
 
 const rfc3339 = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());

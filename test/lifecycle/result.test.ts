@@ -117,6 +117,18 @@ describe('the result', () => {
     expect(result.costUsd).toBeCloseTo(0.0755, 6);
   });
 
+  test('the full output is found by a filter of its log, run and attempt; without one there is none', () => {
+    const two = attempt({ number: 2, facts: facts(), end: end() });
+    const record = ended({ attempts: [attempt({ end: end({ status: 'LOST' }) }), two] });
+    expect(buildResult(record, SETTINGS).log).toEqual({
+      tail: 'last line',
+      query:
+        'logName="projects/p/logs/mayfly-container" AND labels.run_id="run-1" AND labels.attempt="2"',
+    });
+    expect(buildResult(record, { project: 'p', fullLog: 'none' }).log.query).toBeNull();
+    expect(buildResult(ended({ attempts: [] }), SETTINGS).log.query).toBeNull();
+  });
+
   test('whoever writes it writes the same bytes', () => {
     const one = JSON.stringify(buildResult(ended(), SETTINGS));
     const other = JSON.stringify(buildResult(ended({ writer: 'another' }), SETTINGS));

@@ -130,7 +130,7 @@ describe('a list', () => {
   }
 
   test('the filter of a result finds the lines of its run, oldest first, or newest', () => {
-    const filter = `logName="${LOG}" AND labels.run_id="r1"`;
+    const filter = `logName="${LOG}" AND labels.run_id="r1" AND labels.attempt="1"`;
     expect(filled().texts({ filter })).toEqual(['line 1', 'line 2']);
     expect(filled().texts({ filter, orderBy: 'timestamp desc' })).toEqual(['line 2', 'line 1']);
     const later = `${filter} AND timestamp>="2026-12-01T12:00:05Z"`;
