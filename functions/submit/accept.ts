@@ -8,7 +8,6 @@ import { endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
 import { RECORD_SCHEMA, type RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Fault, ResolvedInput, RunPlan, RunRequest } from '#shared/plan/model.ts';
-import { notYetFaults } from '#shared/plan/not-yet.ts';
 import { activeObject, requestObject, resultObject } from '#shared/plan/objects.ts';
 import { planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
@@ -73,9 +72,9 @@ function judge(deps: SubmitDeps, value: unknown, defaultRunId: string): Judged {
   if (parsed.kind === 'invalid') return parsed;
   const { runId } = parsed.request;
   const planned = planRun(parsed.request, settings);
-  if (planned.kind === 'invalid') return { kind: 'invalid', runId, faults: planned.faults };
-  const faults = notYetFaults(planned.plan);
-  return faults.length > 0 ? { kind: 'invalid', runId, faults } : planned;
+  return planned.kind === 'invalid'
+    ? { kind: 'invalid', runId, faults: planned.faults }
+    : planned;
 }
 
 async function storeRequest(

@@ -12,7 +12,6 @@ import type {
   RunPlan,
   RunRequest,
 } from '#shared/plan/model.ts';
-import { notYetFaults } from '#shared/plan/not-yet.ts';
 import { planIntent, planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
 
@@ -68,10 +67,7 @@ export function previewRun(
     createdSeconds: Math.floor(context.atMs / 1000),
     pinnedImage: null,
   });
-  const notYet = notYetFaults(planned.plan).map(
-    ({ field, value, rule }) => `${field} is ${value}: ${rule}, so that a deployment refuses it`,
-  );
-  const found = [...notYet, ...parsed.warnings, ...planned.plan.warnings, ...inputs.warnings];
+  const found = [...parsed.warnings, ...planned.plan.warnings, ...inputs.warnings];
   const warnings = [...new Set(found)];
   return { kind: 'planned', preview: { ...shape(planned.plan, intent), warnings } };
 }

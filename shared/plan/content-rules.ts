@@ -39,6 +39,22 @@ const packageChecked: Rule = {
   },
 };
 
+/** Bash's own, and those that steer the programs that start the container: a secret passes through them. */
+const MACHINE_VARIABLE =
+  /^(?:BASH.*|DOCKER_.*|EUID|GODEBUG|HOME|HTTPS?_PROXY|IFS|LC_ALL|LD_.*|NO_PROXY|PATH|PPID|SHELLOPTS|UID)$/;
+
+const secretVariables: Rule = {
+  reads: ['secrets'],
+  check: ({ request: { secrets = {} } }) => {
+    const broken = {
+      rule: 'the machine uses this variable itself, so no secret can have its name',
+      accepted: 'another name, or a path: the secret as a file',
+    };
+    const found = Object.keys(secrets).filter((name) => MACHINE_VARIABLE.test(name));
+    return found.map((name) => fault(fieldPath('secrets', [name]), secrets[name], broken));
+  },
+};
+
 const variablesOnce: Rule = {
   reads: ['env', 'secrets'],
   check: ({ request: { env = {}, secrets = {} } }) => {
@@ -94,6 +110,7 @@ const annotationsShort: Rule = {
 export const contentRules: readonly Rule[] = [
   imageNeeded,
   packageChecked,
+  secretVariables,
   variablesOnce,
   mountsApart,
   labelsLegal,

@@ -57,7 +57,7 @@ function argumentLists(lists: readonly Words[]): string[][] {
   );
   const script = [
     'set -euo pipefail',
-    'DEADLINE= MOUNTS=(--mount x)',
+    'DEADLINE= SECRET_EXPORTS= MOUNTS=(--mount x)',
     readFileSync(join(PIECES, 'container.sh'), 'utf8'),
     `docker() { printf '%s\\0' "$#" "$@"; }`,
     'bounded() { shift && "$@"; }',

@@ -31,6 +31,17 @@ export interface StoredObject {
   readonly contentType: string;
 }
 
+export interface LoggedBatch {
+  readonly logName: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly resource: object;
+  readonly entries: readonly {
+    readonly insertId: string;
+    readonly timestamp?: string;
+    readonly textPayload: string;
+  }[];
+}
+
 interface Reply {
   readonly status: number;
   readonly body?: string | Buffer;
@@ -50,6 +61,10 @@ export class FakeGoogle implements AsyncDisposable {
     ['instance/preempted', 'FALSE'],
   ]);
   readonly guestAttributes = new Map<string, string>();
+  /** Secret Manager: payloads by the version's full name. */
+  readonly secrets = new Map<string, Buffer>();
+  /** Cloud Logging: every body of `entries:write` that was accepted. */
+  readonly logged: LoggedBatch[] = [];
   /** Tokens handed out so far; the newest is good. */
   tokens = 0;
   tokenText = (token: string) =>
@@ -142,10 +157,31 @@ export class FakeGoogle implements AsyncDisposable {
     const read = /^\/storage\/v1\/b\/([^/]+)\/o\/([^/]+)$/.exec(request.path);
     if (read !== null)
       return this.#read(request, `${read[1]}/${decodeURIComponent(read[2] ?? '')}`);
+    const secret = /^\/v1\/(projects\/.+):access$/.exec(request.path)?.[1];
+    if (secret !== undefined) return this.#secret(secret);
+    if (request.path === '/v2/entries:write') return this.#log(request.body);
     if (request.method === 'DELETE' && request.path.startsWith('/compute/v1/projects/')) {
       return { status: 200, body: JSON.stringify({ kind: 'compute#operation' }) };
     }
     return { status: 404 };
+  }
+
+  /** As Secret Manager's REST reference has it. */
+  #secret(name: string): Reply {
+    const bytes = this.secrets.get(name);
+    if (bytes === undefined) return { status: 404, body: '{"error":{"code":404,"status":"NOT_FOUND"}}' };
+    const payload = { data: bytes.toString('base64') };
+    return { status: 200, body: JSON.stringify({ name, payload }, null, 2) };
+  }
+
+  /** A body that is not UTF-8 or not JSON is refused as a whole. */
+  #log(body: Buffer): Reply {
+    try {
+      this.logged.push(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)));
+      return { status: 200, body: '{}' };
+    } catch {
+      return { status: 400, body: '{"error":{"code":400,"status":"INVALID_ARGUMENT"}}' };
+    }
   }
 
   #metadata(request: RecordedRequest, key: string): Reply {

@@ -222,6 +222,10 @@ export class GuestMachine implements AsyncDisposable {
       .filter(([first]) => command === undefined || first === command);
   }
 
+  readBytes(name: string): Buffer {
+    return readFileSync(join(this.stub, name));
+  }
+
   read(name: string): string {
     return readFileSync(join(this.stub, name), 'utf8').trim();
   }

@@ -22,7 +22,7 @@ case $command in
     echo "$DOCKER_CONFIG" >"$STUB/docker-config"
     ;;
   pull) : >"$STUB/pulled" ;;
-  image) echo "host/repo@sha256:$(printf 'ab%.0s' {1..32}) " ;;
+  image) echo "amd64||host/repo@sha256:$(printf 'ab%.0s' {1..32}) " ;;
   run)
     (
       exec </dev/null >"$STUB/stdout" 2>"$STUB/stderr"

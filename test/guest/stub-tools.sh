@@ -65,11 +65,26 @@ case "$program $command" in
     [[ ! -e $STUB/configured ]] || : >"$STUB/with-nvidia"
     : >"$STUB/active"
     ;;
-  'systemctl is-active') [[ -e $STUB/active ]] && echo active || { echo inactive && exit 3; } ;;
+  'systemctl is-active') [[ -e $STUB/active ]] || exit 3 ;;
   'docker info')
     [[ -e $STUB/active ]] || { echo 'Cannot connect to the Docker daemon' >&2 && exit 1; }
     nvidia=''
     [[ ! -e $STUB/with-nvidia ]] || nvidia='"nvidia":{"path":"nvidia-container-runtime"},'
     echo "{\"io.containerd.runc.v2\":{\"path\":\"runc\"},$nvidia\"runc\":{\"path\":\"runc\"}}"
+    ;;
+  'docker image') cat "$STUB/image-env" ;;
+  'cos-extensions install')
+    echo 'I0825 16:07:31.625556 1007 install.go:74] Running on COS build id 19000.1.2'
+    mkdir -p "$BIN/../driver/bin"
+    ln -sf "$STUB/program" "$BIN/../driver/bin/nvidia-smi"
+    ;;
+  'nvidia-smi '*)
+    if [[ $* == --list-gpus ]]; then
+      for ((card = 0; card < $(<"$STUB/cards"); card++)); do
+        echo "GPU $card: Tesla T4 (UUID: GPU-8c1a7f2e-0000-4000-8000-00000000000$card)"
+      done
+    else
+      cat "$STUB/use"
+    fi
     ;;
 esac

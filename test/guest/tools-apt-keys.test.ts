@@ -21,12 +21,8 @@ const NVIDIA_KEY = 'C95B321B61E88C1809C4F759DDCAE044F796ECB0';
 
 let wanted: string;
 /** What a server may offer, by what is in it. */
-const offers = {
-  wanted: Buffer.of(),
-  both: Buffer.of(),
-  foreign: Buffer.of(),
-  adopter: Buffer.of(),
-};
+const none: string | Uint8Array = '';
+const offers = { wanted: none, both: none, foreign: none, adopter: none };
 /** One ordinary step; what only reads stands on it. */
 let ordinary: ToolsMachine;
 

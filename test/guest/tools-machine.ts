@@ -32,6 +32,8 @@ export interface ToolsMachineChoices {
   readonly programs?: readonly string[];
   /** The script's variables, over those below. */
   readonly variables?: Readonly<Record<string, string>>;
+  /** Variables that are folders of the machine. */
+  readonly folders?: Readonly<Record<string, string>>;
   /** Pieces after those that every script has. */
   readonly pieces: readonly string[];
 }
@@ -73,7 +75,7 @@ export class ToolsMachine implements Disposable {
   }
 
   script(command: string): string {
-    const { pieces, variables } = this.#choices;
+    const { folders, pieces, variables } = this.#choices;
     const values = {
       WORK_DIR: this.work,
       RUN_DIR: this.work,
@@ -91,6 +93,9 @@ export class ToolsMachine implements Disposable {
       CONNECT_SECONDS: '5',
       CALL_SECONDS: '20',
       ...variables,
+      ...Object.fromEntries(
+        Object.entries(folders ?? {}).map(([name, path]) => [name, join(this.folder, path)]),
+      ),
     };
     return [
       'set -euo pipefail',

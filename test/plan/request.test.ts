@@ -338,3 +338,10 @@ describe('fields by runtime', () => {
     expect(faultsOf({ provisioning })[0]?.rule).toContain('not yet');
   });
 });
+
+test('P105: a secret cannot take the name of a variable that steers the machine’s own programs', () => {
+  const version = 'projects/p/secrets/s/versions/1';
+  const names = ['PATH', 'UID', 'DOCKER_HOST', 'BASH_ENV', 'LD_PRELOAD', 'OWN', 'PATHS'];
+  const secrets = Object.fromEntries(names.map((name) => [name, version]));
+  expect(faultFields({ secrets })).toEqual(names.slice(0, 5).map((name) => `secrets.${name}`));
+});

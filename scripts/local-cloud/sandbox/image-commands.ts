@@ -71,6 +71,7 @@ export function describeImage(session: DockerSession, reference: string): object
     Architecture: process.arch === 'x64' ? 'amd64' : process.arch,
     Os: 'linux',
     Config: {
+      User: '',
       Env: Object.entries(found.env).map(([name, value]) => `${name}=${value}`),
       Cmd: found.command,
       Entrypoint: found.entrypoint,

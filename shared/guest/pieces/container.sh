@@ -77,7 +77,7 @@ choose_group() {
 }
 
 start_container() {
-  MOUNTS=() LIMITS=() GROUP=''
+  MOUNTS=() LIMITS=() GROUP='' SECRET_EXPORTS=''
   check_architecture
   make_mounts
   DEADLINE=$(rfc3339 "$((BOOT_EPOCH + TTL_SECONDS))")
@@ -95,11 +95,16 @@ start_container() {
 
 # Its output goes to docker's own bounded log, never to ours and never to the runner's pipe.
 run_container() {
-  bounded "$DOCKER_SECONDS" docker run --detach --name "$INSTANCE" --init \
+  set -- docker run --detach --name "$INSTANCE" --init \
     --log-driver local --log-opt "max-size=$CONTAINER_LOG_SIZE" --log-opt max-file=2 \
     --security-opt no-new-privileges --pids-limit "$PIDS_MAX" ${LIMITS[@]+"${LIMITS[@]}"} \
     "${ENVIRONMENT[@]}" "${MOUNTS[@]}" ${GPU_FLAGS[@]+"${GPU_FLAGS[@]}"} \
     ${DOCKER_FLAGS[@]+"${DOCKER_FLAGS[@]}"} "$IMAGE" ${CONTAINER_ARGS[@]+"${CONTAINER_ARGS[@]}"}
+  if [[ -z $SECRET_EXPORTS ]]; then
+    bounded "$DOCKER_SECONDS" "$@"
+  else
+    with_secrets timeout --foreground --signal=KILL "$DOCKER_SECONDS" "$@"
+  fi
 }
 
 # docker's own codes: 126 and 127 for a program that cannot be run or found, 125 for all that is docker's.

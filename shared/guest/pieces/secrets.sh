@@ -37,11 +37,22 @@ give_secrets() {
     else
       # The name alone stands on docker's command line; the x keeps line ends at the end.
       value=$(cat "$file" && echo x)
-      export "${SECRET_KEYS[index]}=${value%x}"
+      printf -v value '%q' "${value%x}"
+      SECRET_EXPORTS+=" ${SECRET_KEYS[index]}=$value"
       ENVIRONMENT+=(--env "${SECRET_KEYS[index]}")
       rm -f "$file"
     fi
   done
+}
+
+# with_secrets COMMAND…: with the secret variables in its environment, and in no other program's. Their
+# names may be those of this script's own variables: none is used after them.
+with_secrets() {
+  {
+    eval "export $SECRET_EXPORTS"
+    "$@"
+  } &
+  wait "$!"
 }
 
 # For registries that are not Google's: a Docker config with their credentials.

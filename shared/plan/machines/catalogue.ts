@@ -82,7 +82,7 @@ function customMachine(machineType: string): MachineFacts | null {
 /** Machine types that exist, but that no run can be given; with the reason. */
 const REFUSED: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^g4-standard-(?:6|12|24)$/, 'has a part of a GPU, for which a vGPU driver would be needed'],
-  [/^a4x-/, 'is sold by reservation alone: not yet'],
+  [/^a4x-/, 'is untested: it is Arm with GPUs, and sold by reservation alone'],
   [/^(?:ct|tpu)[0-9]/, 'is a TPU machine: not yet'],
 ];
 
