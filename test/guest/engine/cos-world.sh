@@ -3,7 +3,7 @@
 # execute, /var/lib/docker and /mnt/disks with it, /etc writable, and few programs.
 
 COS_PROGRAMS=(
-  bash sh curl docker iptables ip6tables ip mount umount find xargs grep sed gawk awk tar gzip timeout
+  bash sh curl docker iptables ip6tables ip mount umount findmnt find xargs grep sed gawk awk tar gzip timeout
   sleep date cat head tail tr cut wc sort uniq mkdir rm rmdir mv cp ln ls chmod chown stat touch mktemp tee
   od base64 md5sum sha256sum sha512sum printf echo test expr env id uname nproc getconf dirname basename
   readlink realpath true false kill ps sync df du mknod mkfifo seq stdbuf nice setsid nohup sysctl

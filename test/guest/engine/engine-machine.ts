@@ -1,7 +1,8 @@
 // A guest test's machine whose `docker` is the real client of a real engine: the same scripts and the same
 // fake Google, run inside of the engine's namespaces.
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { GuestSettings } from '#shared/plan/guest-settings.ts';
 import type { Engine } from '#test/guest/engine/engine.ts';
 import { GuestMachine, type MachineChoices } from '#test/guest/guest-machine.ts';
 
@@ -14,10 +15,10 @@ export interface EngineMachineChoices extends Omit<MachineChoices, 'container'> 
   readonly realMetadataAddress?: boolean;
 }
 
-/** Where the two worlds keep programs, and a folder for a test's own that may hold executables. */
-const PATHS = {
-  plain: '"$STUB/bin:$PATH"',
-  cos: '"/var/lib/google/bin:/mnt/bin"',
+/** Where a world's machine keeps its files and looks for programs; null: in the test's own folder. */
+const WORLDS = {
+  plain: { work: null, run: null, path: '"$STUB/bin:$PATH"' },
+  cos: { work: '/var/lib/mayfly', run: '/run/mayfly', path: '"/var/lib/google/bin:/mnt/bin"' },
 } as const;
 
 export class EngineMachine implements AsyncDisposable {
@@ -40,14 +41,16 @@ export class EngineMachine implements AsyncDisposable {
         ...(realMetadataAddress ? { GCE_METADATA_HOST: '169.254.169.254' } : {}),
         ...rest.env,
       },
+      guest: { ...settingsOf(engine), ...rest.guest },
       request: {
         image: engine.image,
         ...(container === undefined ? {} : { command: ['sh', '-c', container] }),
         ...rest.request,
       },
     });
-    if (docker === undefined) rmSync(join(guest.stub, 'bin', 'docker'));
-    else guest.installText('docker', docker);
+    for (const program of ['docker', 'iptables']) rmSync(join(guest.stub, 'bin', program));
+    if (docker !== undefined) guest.installText('docker', docker);
+    if (engine.world === 'cos') moveInside(engine, guest);
     const port = Number(guest.google.host.split(':')[1]);
     const gates = [await engine.expose(port, [guest.google.host])];
     if (realMetadataAddress) {
@@ -73,17 +76,24 @@ export class EngineMachine implements AsyncDisposable {
   /** The container has made the file `/mayfly/scratch/running`, and the script waits for its end. */
   untilContainerRuns(): Promise<void> {
     return this.guest.until(
-      () => this.scratch('running') !== null && this.guest.steps().includes('step run\n'),
+      () => this.scratch('running') !== null && this.steps().includes('step run\n'),
     );
+  }
+
+  /** The script's own log. */
+  steps(): string {
+    return this.#read(join(this.folders.run, 'steps.log')) ?? 'no step log';
   }
 
   /** What a file of `/mayfly/scratch` holds; null when there is none. */
   scratch(name: string): string | null {
-    try {
-      return this.#engine.inside('cat', join(this.guest.work, 'scratch', name));
-    } catch {
-      return null;
-    }
+    return this.#read(join(this.folders.work, 'scratch', name));
+  }
+
+  /** The machine's two folders, as they are called inside. */
+  get folders(): { readonly work: string; readonly run: string } {
+    const { work, run } = WORLDS[this.#engine.world];
+    return { work: work ?? this.guest.work, run: run ?? this.guest.small };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -92,13 +102,38 @@ export class EngineMachine implements AsyncDisposable {
     await this.#engine.reset();
   }
 
+  #read(path: string): string | null {
+    try {
+      return this.#engine.inside('cat', path);
+    } catch {
+      return null;
+    }
+  }
+
   // Entering a mount namespace leads to its root; the working directory is entered after it.
   #launcher(file: string): string {
     const enter = this.#engine.enter.map((word) => `'${word}'`).join(' ');
-    const path = PATHS[this.#engine.world];
     return `#!/bin/bash
-export PATH=${path}
-exec ${enter} /bin/sh -c 'cd "$0" && exec /bin/bash "$1"' '${this.guest.folder}' '${file}'
+export PATH=${WORLDS[this.#engine.world].path}
+exec /usr/bin/${enter.slice(1).replace("'", '')} /bin/sh -c 'cd "$0" && exec /bin/bash "$1"' \\
+  '${this.guest.folder}' '${file}'
 `;
   }
+}
+
+function settingsOf(engine: Engine): Partial<GuestSettings> {
+  const { work, run } = WORLDS[engine.world];
+  return {
+    ...{ memoryFile: '/proc/meminfo', cgroupDir: '/sys/fs/cgroup' },
+    ...(work === null ? {} : { workDir: work, runDir: run }),
+  };
+}
+
+/** What stands in for systemd must be where programs may be executed. */
+function moveInside(engine: Engine, guest: GuestMachine): void {
+  const stub = join(guest.folder, 'systemctl');
+  copyFileSync(join(guest.stub, 'bin', 'systemctl'), stub);
+  engine.inside('mkdir', '-p', '/var/lib/google/bin');
+  engine.inside('cp', stub, '/var/lib/google/bin/systemctl');
+  writeFileSync(join(guest.folder, 'boot-id'), `boot-${process.pid}-${performance.now()}\n`);
 }

@@ -16,6 +16,8 @@ end_all() {
   kill "${started[@]}"
   wait "${started[@]}"
   umount "$folder/data"
+  # The group that the script puts its container into, where it is this engine's alone.
+  rmdir /sys/fs/cgroup/*/mayfly /sys/fs/cgroup/mayfly
   rm -rf "$folder"
 } >/dev/null 2>&1
 

@@ -89,6 +89,7 @@ export class Engine implements AsyncDisposable {
     const engine = new Engine({ folder, registry, supervisor, pids, world });
     await engine.expose(registry.port, [registry.host]);
     await engine.#makeImage();
+    registry.reset();
     return engine;
   }
 

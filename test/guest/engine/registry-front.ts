@@ -19,6 +19,8 @@ export interface RegistryReply {
 
 export class RegistryFront implements AsyncDisposable {
   readonly requests: { readonly line: string; readonly authorization: string }[] = [];
+  /** The Authorization header that every request must have; null: anyone may read. */
+  demand: (() => string) | null = null;
   readonly #socket: string;
   #faults: { readonly fault: RegistryFault; left: number }[] = [];
   readonly #server = createServer((incoming, response) => this.#answer(incoming, response));
@@ -30,6 +32,8 @@ export class RegistryFront implements AsyncDisposable {
   /** `socket`: where the registry itself listens. */
   static async start(socket: string): Promise<RegistryFront> {
     const front = new RegistryFront(socket);
+    // A client whose process was busy for a while may use its connection again.
+    front.#server.keepAliveTimeout = 0;
     front.#server.listen(0, '127.0.0.1');
     await once(front.#server, 'listening');
     return front;
@@ -57,6 +61,7 @@ export class RegistryFront implements AsyncDisposable {
   /** Forgets faults and requests. */
   reset(): void {
     this.#faults = [];
+    this.demand = null;
     this.requests.length = 0;
   }
 
@@ -69,6 +74,10 @@ export class RegistryFront implements AsyncDisposable {
     const line = `${incoming.method} ${incoming.url}`;
     this.requests.push({ line, authorization: incoming.headers.authorization ?? '' });
     const planted = this.#faults.find(({ fault, left }) => left > 0 && line.includes(fault.at));
+    if (this.demand !== null && incoming.headers.authorization !== this.demand()) {
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="registry"' }).end();
+      return;
+    }
     if (planted === undefined) {
       this.#pass(incoming, response);
       return;
@@ -86,7 +95,8 @@ export class RegistryFront implements AsyncDisposable {
 
   #pass(incoming: IncomingMessage, response: ServerResponse): void {
     const { method, url, headers } = incoming;
-    const outgoing = request({ socketPath: this.#socket, method, path: url, headers }, (reply) => {
+    const target = { socketPath: this.#socket, method, path: url, headers };
+    const outgoing = request({ ...target, agent: false }, (reply) => {
       response.writeHead(reply.statusCode ?? 502, reply.headers);
       reply.pipe(response);
     });
