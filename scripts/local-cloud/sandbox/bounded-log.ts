@@ -1,6 +1,7 @@
 // A log of bounded size on disk that keeps the newest bytes: two files, and the older one is dropped
 // whenever the newer one is full (as docker's json-file driver does with max-file=2).
-// Each chunk is framed as in docker's raw stream: stream number, three zero bytes, length, bytes.
+// Each chunk is framed as in docker's raw stream: stream number, three zero bytes, length; then the time
+// of its writing and the bytes.
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,10 +9,12 @@ export type StreamNumber = 1 | 2;
 
 export interface Chunk {
   readonly stream: StreamNumber;
+  /** Epoch milliseconds of its writing. */
+  readonly atMs: number;
   readonly bytes: Buffer;
 }
 
-const HEADER_BYTES = 8;
+const HEADER_BYTES = 16;
 
 export const currentLogFile = (folder: string) => join(folder, 'current');
 export const previousLogFile = (folder: string) => join(folder, 'previous');
@@ -34,6 +37,7 @@ export class BoundedLog {
     const header = Buffer.alloc(HEADER_BYTES);
     header.writeUInt8(stream, 0);
     header.writeUInt32BE(bytes.length, 4);
+    header.writeDoubleBE(Date.now(), 8);
     writeSync(this.#file, Buffer.concat([header, bytes]));
     this.#written += HEADER_BYTES + bytes.length;
   }
@@ -70,7 +74,7 @@ export function lastLines(chunks: readonly Chunk[], lines: number): Chunk[] {
       last = false;
       start -= 1;
     }
-    kept.unshift({ stream: chunk.stream, bytes: chunk.bytes.subarray(start) });
+    kept.unshift({ ...chunk, bytes: chunk.bytes.subarray(start) });
     if (missing === 0) break;
   }
   return kept;
@@ -85,7 +89,8 @@ export function parseChunks(bytes: Buffer): { chunks: Chunk[]; rest: Buffer } {
     const from = at + HEADER_BYTES;
     if (from + length > bytes.length) break;
     const stream = bytes.readUInt8(at) === 2 ? 2 : 1;
-    chunks.push({ stream, bytes: bytes.subarray(from, from + length) });
+    const atMs = bytes.readDoubleBE(at + 8);
+    chunks.push({ stream, atMs, bytes: bytes.subarray(from, from + length) });
     at = from + length;
   }
   return { chunks, rest: bytes.subarray(at) };

@@ -2,11 +2,12 @@
 // exit codes are docker's.
 import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { lastLines, readLog } from '#scripts/local-cloud/sandbox/bounded-log.ts';
+import { type Chunk, lastLines, readLog } from '#scripts/local-cloud/sandbox/bounded-log.ts';
 import { type Container, containerLog } from '#scripts/local-cloud/sandbox/containers.ts';
 import { DockerError } from '#scripts/local-cloud/sandbox/docker-error.ts';
 import { type FlagTable, lastValue, parseFlags } from '#scripts/local-cloud/sandbox/flags.ts';
 import { onlyWord } from '#scripts/local-cloud/sandbox/image-commands.ts';
+import { LineTimes } from '#scripts/local-cloud/sandbox/line-times.ts';
 import { followLog } from '#scripts/local-cloud/sandbox/log-follower.ts';
 import { signalProcess } from '#scripts/local-cloud/sandbox/processes.ts';
 import type { DockerSession } from '#scripts/local-cloud/sandbox/session.ts';
@@ -27,15 +28,17 @@ export async function waitForEnd(session: DockerSession, name: string): Promise<
   }
 }
 
-/** `docker logs [--follow] [--tail N] NAME`. */
+/** `docker logs [--follow] [--timestamps] [--tail N] NAME`. */
 export async function logs(session: DockerSession, words: readonly string[]): Promise<void> {
   const flags = parseFlags(words, {
     ...table(['tail', 'since', 'until'], ['follow', 'timestamps', 'details']),
     short: { f: 'follow', n: 'tail', t: 'timestamps' },
   });
   const { config, folder } = requireContainer(session, onlyWord(flags.words, 'docker logs'));
-  const write = ({ stream, bytes }: { stream: number; bytes: Buffer }) => {
-    (stream === 1 ? process.stdout : process.stderr).write(bytes);
+  const times = flags.switches.has('timestamps') ? new LineTimes() : null;
+  const write = (chunk: Chunk) => {
+    const bytes = times === null ? chunk.bytes : times.stamp(chunk);
+    (chunk.stream === 1 ? process.stdout : process.stderr).write(bytes);
   };
   if (flags.switches.has('follow')) {
     const ended = () => session.store.find(config.id)?.state.status !== 'running';

@@ -258,6 +258,28 @@ describe('docker logs', () => {
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(10 * 1024 * 1024);
   });
 
+  test('--timestamps puts the time in front of each line, also of one that came in two parts', async () => {
+    await using sandbox = new Sandbox();
+    const program =
+      'process.stdout.write("a\\nb"); setTimeout(() => console.log("c\\nd"), 60); console.error("e")';
+    const before = Date.now();
+    await sandbox.docker(['run', '--name', 'job', '--entrypoint', 'node', ECHO, '-e', program]);
+    const stamp = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z) /;
+    for (const words of [
+      ['logs', '--timestamps', 'job'],
+      ['logs', '--follow', '-t', 'job'],
+    ]) {
+      const { stdout, stderr } = await sandbox.docker(words);
+      const lines = [...stdout.split('\n').slice(0, -1), ...stderr.split('\n').slice(0, -1)];
+      expect(lines.map((line) => line.replace(stamp, ''))).toEqual(['a', 'bc', 'd', 'e']);
+      for (const line of lines) {
+        const atMs = Date.parse(stamp.exec(line)?.[1] ?? '');
+        expect(atMs).toBeGreaterThanOrEqual(before);
+        expect(atMs).toBeLessThanOrEqual(Date.now());
+      }
+    }
+  });
+
   test('--follow ends with the container and has everything', async () => {
     await using sandbox = new Sandbox();
     await sandbox.docker(['run', '-d', '--name', 'job', SLEEP, '0.5']);
