@@ -30,6 +30,7 @@ const LOCAL_GUEST: Partial<GuestSettings> = {
   backoffMs: 200,
   backoffMaxMs: 2000,
   heartbeatSeconds: 5,
+  logBatchSeconds: 1,
   selfDeleteDelaySeconds: 1,
   shutdownWaitSeconds: 5,
 };
@@ -42,7 +43,7 @@ export function localEnvironment(baseUrl: string = NOWHERE): Readonly<Record<str
     MAYFLY_DEPLOYMENT: LOCAL_DEPLOYMENT,
     MAYFLY_REGIONS: [LOCAL_REGION, 'us-central1'].join(','),
     MAYFLY_WORKER_SERVICE_ACCOUNTS: localAccount('worker'),
-    MAYFLY_FULL_LOG: 'none',
+    MAYFLY_FULL_LOG: 'logging',
     MAYFLY_GUEST: JSON.stringify(LOCAL_GUEST),
     MAYFLY_PUSH_MODE: 'verify',
     MAYFLY_PUSH_AUDIENCE: LOCAL_AUDIENCE,
