@@ -243,3 +243,63 @@ test('docker that says nothing certain about the end is a failed step, never a s
   });
   expect(machine.dockerCalls('stop')).toHaveLength(1);
 });
+
+test('a Spot machine’s notice ends the run as preempted before anything is powered off', async () => {
+  await using machine = await GuestMachine.create({
+    container: RUNNING,
+    provisioningModel: 'SPOT',
+  });
+  const started = machine.start();
+  await machine.untilContainerRuns();
+  machine.google.metadata.set('instance/preempted', 'TRUE');
+  await started.exit;
+  expect(machine.lastMarker()).toMatchObject({ status: 'FAILED', cause: 'preempted', step: 'run' });
+  expect(machine.dockerCalls('stop')).toHaveLength(1);
+});
+
+test('a machine on demand asks nobody whether it is being preempted', async () => {
+  await using machine = await GuestMachine.create();
+  await machine.run();
+  expect(machine.google.requestsAt('instance/preempted')).toEqual([]);
+});
+
+test('keepOnFailureSeconds: a failed machine stays so long after its report, then deletes itself', async () => {
+  await using machine = await GuestMachine.create({
+    container: 'exit 3',
+    request: { keepOnFailureSeconds: 7000 },
+  });
+  machine.installText('sleep', '[[ $1 != 7000 ]] || echo "$1" >"$STUB/kept"; exec /bin/sleep 0.01');
+  await machine.run();
+  expect(machine.read('kept')).toBe('7000');
+  const order = machine.google.requests.map(({ method }) => method);
+  expect(order.at(-1)).toBe('DELETE');
+  expect(machine.deletes()).toHaveLength(1);
+});
+
+test('keepOnFailureSeconds: a machine whose run succeeded does not stay', async () => {
+  await using machine = await GuestMachine.create({ request: { keepOnFailureSeconds: 7000 } });
+  machine.installText('sleep', '[[ $1 != 7000 ]] || : >"$STUB/kept"; exec /bin/sleep 0.01');
+  await machine.run();
+  expect(existsSync(`${machine.stub}/kept`)).toBe(false);
+  expect(machine.deletes()).toHaveLength(1);
+});
+
+test('a claim that was sent when the machine was stopped is looked up, and the end is reported', async () => {
+  await using machine = await GuestMachine.create();
+  const started = machine.start.bind(machine);
+  let child: ReturnType<GuestMachine['start']> | null = null;
+  // The claim is written; its reply never comes, and the power goes.
+  machine.google.plant({
+    at: 'claim.json&ifGenerationMatch=0',
+    kind: 'lose-reply',
+    whenPlayed: () => child?.child.kill('SIGTERM'),
+  });
+  child = started();
+  await child.exit;
+  expect(machine.lastMarker()).toMatchObject({
+    status: 'FAILED',
+    cause: 'interrupted',
+    step: 'boot',
+  });
+  expect(machine.dockerCalls()).toEqual([]);
+});

@@ -1,7 +1,13 @@
 // A small valid intent: a test names only what it is about.
 import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { GuestSettings } from '#shared/plan/guest-settings.ts';
-import type { IntentInput, PlanSettings, ResolvedInput, RunRequest } from '#shared/plan/model.ts';
+import type {
+  IntentInput,
+  PlanSettings,
+  ProvisioningModel,
+  ResolvedInput,
+  RunRequest,
+} from '#shared/plan/model.ts';
 
 export interface IntentChoices {
   readonly request?: Partial<RunRequest>;
@@ -11,6 +17,7 @@ export interface IntentChoices {
   readonly attempt?: number;
   readonly pinnedImage?: string | null;
   readonly zone?: string;
+  readonly provisioningModel?: ProvisioningModel;
 }
 
 export const INSTANCE = 'mayfly-run-1-0123456789ab-1';
@@ -95,11 +102,11 @@ export const everything = (bootImage: 'cos' | 'deep-learning'): IntentChoices =>
     inputs: { '/in': 'gs://b1/in' },
     outputs: { '/out': 'gs://b1/out/' },
     gpuIdleSeconds: 600,
-    provisioning: 'spot',
     resources: { ...REQUEST.resources, bootImage },
   },
   inputs: [{ path: '/in', bucket: 'b1', object: 'in', generation: '1', bytes: 1 }],
   settings: { fullLog: 'logging' },
+  provisioningModel: 'SPOT',
 });
 
 export function makeIntent(choices: IntentChoices = {}): IntentInput {
@@ -109,7 +116,7 @@ export function makeIntent(choices: IntentChoices = {}): IntentInput {
     zone: choices.zone ?? 'europe-west1-b',
     subnetwork: 'projects/p1/regions/europe-west1/subnetworks/default',
     machineType: 'e2-standard-4',
-    provisioningModel: 'STANDARD',
+    provisioningModel: choices.provisioningModel ?? 'STANDARD',
     usdPerHour: 0.15,
   } as const;
   return {

@@ -98,7 +98,7 @@ run_container() {
   set -- docker run --detach --name "$INSTANCE" --init \
     --log-driver local --log-opt "max-size=$CONTAINER_LOG_SIZE" --log-opt max-file=2 \
     --security-opt no-new-privileges --pids-limit "$PIDS_MAX" ${LIMITS[@]+"${LIMITS[@]}"} \
-    "${ENVIRONMENT[@]}" "${MOUNTS[@]}" ${GPU_FLAGS[@]+"${GPU_FLAGS[@]}"} \
+    ${GPU_FLAGS[@]+"${GPU_FLAGS[@]}"} "${ENVIRONMENT[@]}" "${MOUNTS[@]}" \
     ${DOCKER_FLAGS[@]+"${DOCKER_FLAGS[@]}"} "$IMAGE" ${CONTAINER_ARGS[@]+"${CONTAINER_ARGS[@]}"}
   if [[ -z $SECRET_EXPORTS ]]; then
     bounded "$DOCKER_SECONDS" "$@"

@@ -10,6 +10,8 @@ ATTRIBUTE_BYTES=4096
 # Runs once, and no signal ends it half way. (In a trap a bare `return` gives the code from before the
 # trap: the functions that are called here return explicit ones.)
 clean_up() {
+  # A child that a signal meets right after its fork still has these traps.
+  [[ ${BASHPID:-$$} == "$$" ]] || exit 0
   trap - EXIT
   trap '' TERM HUP INT USR1 USR2 ALRM
   set +e

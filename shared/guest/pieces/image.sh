@@ -18,7 +18,7 @@ try_login() {
 pull_image() {
   local code=0 host="${IMAGE%%/*}"
   persist "$WORK_END" "$TRIES" try_pull || code=$?
-  rm -f "$DOCKER_CONFIG/config.json"
+  rm -f "$DOCKER_CONFIG/config.json" || true
   if ((code == 0)); then
     PULL_END_EPOCH=$(date +%s)
     inspect_image
