@@ -21,8 +21,9 @@ const NVIDIA_KEY = 'C95B321B61E88C1809C4F759DDCAE044F796ECB0';
 
 let wanted: string;
 /** What a server may offer, by what is in it. */
-const none: string | Uint8Array = '';
-const offers = { wanted: none, both: none, foreign: none, adopter: none };
+const offers: Record<'wanted' | 'both' | 'foreign' | 'adopter', string | Uint8Array> = {
+  ...{ wanted: '', both: '', foreign: '', adopter: '' },
+};
 /** One ordinary step; what only reads stands on it. */
 let ordinary: ToolsMachine;
 
