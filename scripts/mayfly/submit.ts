@@ -1,6 +1,7 @@
 // `mayfly submit FILE|-`: publishes a request, with an id of its own, and can watch it to its end.
 import { sameJson } from '#functions/submit/same-json.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
+import { refuseFaults } from '#scripts/mayfly/check-request.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { readRequest } from '#scripts/mayfly/request-file.ts';
@@ -22,7 +23,7 @@ export const submitVerb: Verb = {
   details: [
     'The request comes from FILE, from stdin (-), from flags, or from both: flags win. Words after --',
     'become the container’s arguments. A request without a runId gets one, so that a repeated',
-    'delivery never makes a second run.',
+    'delivery never makes a second run. What no deployment could take is refused before it is sent.',
   ],
   flags: { wait: { help: 'watch the run, end with its exit code' }, ...REQUEST_FLAGS },
   run: submit,
@@ -45,6 +46,7 @@ async function submit(call: Call, terminal: Terminal): Promise<number> {
       `the request has ${bytes} bytes, at most ${MESSAGE_BYTES_MAX}; put large data in an input object`,
     );
   }
+  await refuseFaults(call, terminal, request);
   const foreignResult = call.has('wait') && (await isOthers(cloud, runId, request));
   const messageId = await cloud.publishRequest(text);
   terminal.note(`run ${runId} asked for (message ${messageId})`);

@@ -11,6 +11,7 @@ import { callMayfly, type RunOptions, runMayfly } from '#test/scripts/mayfly/run
 
 const LIMIT_MS = 240_000;
 const ECHO = ['--image', 'mayfly.local/examples/echo-args:1', '--cpus', '2', '--memory', '4'];
+const TOPIC = 'pubsub.topics.publish';
 const EXIT = ['--image', 'mayfly.local/examples/exit-code:1', '--cpus', '2', '--memory', '4'];
 
 let installation: Installation;
@@ -67,11 +68,19 @@ test(
 );
 
 test(
-  'a request that breaks a rule ends with 76 and says field, value and rule',
+  'a request that breaks a rule is not sent; one that the deployment alone can judge ends with 76',
   async () => {
-    const ended = await mayfly(['submit', ...ECHO, '--ttl', '1s', '--wait']);
-    expect(ended, ended.stderr).toMatchObject({ code: 76 });
-    expect(ended.stdout).toMatch(/REJECTED \(invalid\)\n {2}ttlSeconds is 1: /);
+    const published = () => installation.cloud.world.calls.count({ method: TOPIC });
+    const before = published();
+    for (const wait of [[], ['--wait']]) {
+      const ended = await mayfly(['submit', ...ECHO, '--ttl', '1s', ...wait]);
+      expect(ended, ended.stderr).toMatchObject({ code: 2, stdout: '' });
+      expect(ended.stderr).toMatch(/nothing was sent:\n {2}ttlSeconds is 1: /);
+    }
+    expect(published()).toBe(before);
+    const judged = await mayfly(['submit', ...ECHO, '--ttl', '7d', '--wait']);
+    expect(judged, judged.stderr).toMatchObject({ code: 76 });
+    expect(judged.stdout).toMatch(/REJECTED \(invalid\)\n {2}ttlSeconds is 604800: /);
   },
   LIMIT_MS,
 );

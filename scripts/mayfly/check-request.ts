@@ -1,0 +1,62 @@
+// A request's faults before it is sent: only what no deployment could take. What the deployment's own
+// settings decide is checked here where the caller has them set, and by submit in any case.
+import type { Call } from '#scripts/mayfly/call.ts';
+import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { faultLines } from '#scripts/mayfly/fault-lines.ts';
+import { readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
+import type { RequestFields } from '#scripts/mayfly/request-file.ts';
+import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { TTL_SECONDS_CEILING } from '#shared/plan/limits.ts';
+import type { Fault, PlanSettings, Runtime } from '#shared/plan/model.ts';
+import { parseRequest } from '#shared/plan/request.ts';
+
+const RUNTIMES: readonly Runtime[] = ['gce', 'cloudrun-jobs'];
+
+/** Throws a usage error that names every fault at once; nothing has been sent. */
+export async function refuseFaults(
+  call: Call,
+  terminal: Terminal,
+  request: RequestFields,
+): Promise<void> {
+  const { settings } = await readPlanSettings(call, terminal);
+  const faults = leastFaults(request, widest(settings, terminal.environment, request));
+  if (faults.length === 0) return;
+  if (call.has('json')) terminal.write(`${JSON.stringify({ errors: faults })}\n`);
+  throw usageError(`the request is refused, nothing was sent:\n${faultLines(faults).join('\n')}`);
+}
+
+/** Which runtime a request without one gets is the deployment's to say: it is right if one takes it. */
+function leastFaults(request: RequestFields, settings: PlanSettings): readonly Fault[] {
+  let least: readonly Fault[] | null = null;
+  for (const defaultRuntime of new Set([settings.defaultRuntime, ...RUNTIMES])) {
+    const parsed = parseRequest(request, {
+      defaultRunId: null,
+      settings: { ...settings, defaultRuntime },
+    });
+    if (parsed.kind === 'valid') return [];
+    least ??= parsed.faults;
+  }
+  return least ?? [];
+}
+
+/** The settings, as wide as they can be where the caller has not set them. */
+function widest(
+  settings: PlanSettings,
+  environment: Terminal['environment'],
+  { capabilities, serviceAccount }: RequestFields,
+): PlanSettings {
+  const own = (name: string) => Boolean(environment[`MAYFLY_${name}`]);
+  const texts = (value: unknown) => [value].flat().filter((one) => typeof one === 'string');
+  const { capabilitiesAllowed, workerServiceAccounts } = settings;
+  return {
+    ...settings,
+    ...(own('TTL_SECONDS_MAX') ? {} : { ttlSecondsMax: TTL_SECONDS_CEILING }),
+    ...(own('BUDGET_USD_MAX') ? {} : { budgetUsdMax: null }),
+    ...(own('CAPABILITIES_ALLOWED')
+      ? {}
+      : { capabilitiesAllowed: [...capabilitiesAllowed, ...texts(capabilities)] }),
+    ...(own('WORKER_SERVICE_ACCOUNTS')
+      ? {}
+      : { workerServiceAccounts: [...workerServiceAccounts, ...texts(serviceAccount)] }),
+  };
+}
