@@ -1,8 +1,12 @@
 // `npm run bench -- NAME`: benchmarks, each a figure beside a baseline of the same run. Machines differ
 // and drift, so ratios count and single figures do not.
+import { benchGuest } from '#scripts/bench/guest.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
 
-const BENCHES: Readonly<Record<string, () => Promise<void>>> = { plan: benchPlan };
+const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
+  guest: benchGuest,
+  plan: benchPlan,
+};
 
 const [name] = process.argv.slice(2);
 const bench = name === undefined ? undefined : BENCHES[name];

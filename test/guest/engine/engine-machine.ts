@@ -11,6 +11,8 @@ export interface EngineMachineChoices extends Omit<MachineChoices, 'container'> 
   readonly container?: string;
   /** A program in docker's place, in bash; DOCKER is the real client. */
   readonly docker?: string;
+  /** Images stay for the next machine. */
+  readonly keepImages?: boolean;
   /** The metadata server is at its ordinary address, outside, where containers reach it too. */
   readonly realMetadataAddress?: boolean;
 }
@@ -21,19 +23,24 @@ const WORLDS = {
   cos: { work: '/var/lib/mayfly', run: '/run/mayfly', path: '"/var/lib/google/bin:/mnt/bin"' },
 } as const;
 
+interface MachineEnd {
+  readonly gates: readonly AsyncDisposable[];
+  readonly keepImages: boolean;
+}
+
 export class EngineMachine implements AsyncDisposable {
   readonly guest: GuestMachine;
   readonly #engine: Engine;
-  readonly #gates: readonly AsyncDisposable[];
+  readonly #end: MachineEnd;
 
-  private constructor(engine: Engine, guest: GuestMachine, gates: readonly AsyncDisposable[]) {
+  private constructor(engine: Engine, guest: GuestMachine, end: MachineEnd) {
     this.#engine = engine;
     this.guest = guest;
-    this.#gates = gates;
+    this.#end = end;
   }
 
   static async create(engine: Engine, choices: EngineMachineChoices = {}): Promise<EngineMachine> {
-    const { container, docker, realMetadataAddress, ...rest } = choices;
+    const { container, docker, realMetadataAddress, keepImages, ...rest } = choices;
     const guest = await GuestMachine.create({
       ...rest,
       env: {
@@ -56,7 +63,7 @@ export class EngineMachine implements AsyncDisposable {
     if (realMetadataAddress) {
       gates.push(await engine.expose(port, ['169.254.169.254:80'], 'outside'));
     }
-    return new EngineMachine(engine, guest, gates);
+    return new EngineMachine(engine, guest, { gates, keepImages: keepImages === true });
   }
 
   /** Starts the script inside; signals to the child reach the script itself. */
@@ -98,8 +105,8 @@ export class EngineMachine implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.guest[Symbol.asyncDispose]();
-    for (const gate of this.#gates) await gate[Symbol.asyncDispose]();
-    await this.#engine.reset();
+    for (const gate of this.#end.gates) await gate[Symbol.asyncDispose]();
+    await this.#engine.reset(this.#end.keepImages);
   }
 
   #read(path: string): string | null {

@@ -21,12 +21,17 @@ end_all() {
   rm -rf "$folder"
 } >/dev/null 2>&1
 
+# In the background; it ends with this script, however that ends.
+begin() {
+  setpriv --pdeathsig TERM "$@" &
+  started+=("$!")
+}
+
 # The machine's one interface; what is sent to an address that nobody has is lost without a word.
 make_network() {
   ip link set lo up
-  unshare --net sleep infinity &
+  begin unshare --net sleep infinity
   outside=$!
-  started+=("$outside")
   until [[ $(readlink "/proc/$outside/ns/net") != "$(readlink /proc/self/ns/net)" ]]; do
     kill -0 "$outside"
     sleep 0.02
@@ -50,11 +55,9 @@ if [[ $world == cos ]]; then
   make_cos_world "$folder"
   data=/var/lib/docker
 fi
-docker-registry serve "$folder/registry.yml" >"$folder/registry.log" 2>&1 &
-started+=("$!")
-dockerd --data-root "$data" --host unix:///run/docker.sock --host "unix://$folder/docker.sock" \
-  >"$folder/dockerd.log" 2>&1 &
-started+=("$!")
+begin docker-registry serve "$folder/registry.yml" >"$folder/registry.log" 2>&1
+begin dockerd --data-root "$data" --host unix:///run/docker.sock \
+  --host "unix://$folder/docker.sock" >"$folder/dockerd.log" 2>&1
 until docker version >/dev/null 2>&1 && [[ -S $folder/registry.sock ]]; do
   kill -0 "${started[@]}"
   sleep 0.05

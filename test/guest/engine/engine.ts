@@ -20,7 +20,16 @@ export interface EngineChoices {
   readonly dataBytes?: number;
 }
 
-const PROGRAMS = ['docker', 'dockerd', 'docker-registry', 'busybox', 'ip', 'iptables', 'nsenter'];
+const PROGRAMS = [
+  'docker',
+  'dockerd',
+  'docker-registry',
+  'busybox',
+  'ip',
+  'iptables',
+  'nsenter',
+  'setpriv',
+];
 const NAMESPACES = ['--net', '--mount', '--propagation', 'private'];
 
 /** Null, or why no engine can run here. Fails where the caller demands one. */
@@ -125,10 +134,11 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Containers and images of earlier tests are gone, the registry's faults and records too. */
-  async reset(): Promise<void> {
+  async reset(keepImages = false): Promise<void> {
     this.registry.reset();
     const containers = await this.docker('ps', '--all', '--quiet');
     if (containers !== '') await this.docker('rm', '--force', ...containers.split('\n'));
+    if (keepImages) return;
     const images = await this.docker('images', '--quiet', '--no-trunc');
     if (images !== '') await this.docker('rmi', '--force', ...new Set(images.split('\n')));
   }
