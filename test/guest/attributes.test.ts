@@ -9,7 +9,7 @@ const writesOf = (google: FakeGoogle) =>
     .requestsAt('PUT /computeMetadata/v1/instance/guest-attributes/mayfly/')
     .map(({ path, body }) => `${path.slice(path.lastIndexOf('/') + 1)}=${body}`);
 
-test('B47 B48 B84: booting and the boot id are written before the first step and before the claim', async () => {
+test('B47, B48, B84: booting and the boot id are written before the first step and before the claim', async () => {
   await using machine = await GuestMachine.create();
   await machine.run();
   const order = machine.google.requests.map(({ method, path }) => `${method} ${path}`);
@@ -42,7 +42,7 @@ test('B49: what an earlier boot said does not stand while a later one boots', as
   expect(seen).toEqual(['booting']);
 });
 
-test('B50 B51: a failed step writes first the end of the step log, then its name', async () => {
+test('B50, B51: a failed step writes first the end of the step log, then its name', async () => {
   await using machine = await GuestMachine.create();
   machine.plan('pull.sh', 'printf "%05000d\\n" 7 >&2; echo "denied: no such thing" >&2; exit 1');
   await machine.run();

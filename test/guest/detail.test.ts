@@ -143,7 +143,7 @@ test('P41: a line of 200,000 characters neither reaches the runner nor ends the 
   expect(machine.google.objects.get(machine.log)?.bytes).toHaveLength(65_536);
 });
 
-test('the log object is rewritten while the container runs, and holds the end when it is over', async () => {
+test('D31: the log object is rewritten while the container runs, and holds the end when it is over', async () => {
   await using machine = await GuestMachine.create({
     guest: { heartbeatSeconds: 1 },
     container: 'echo early; until [[ -e "$STUB/go" ]]; do sleep 0.02; done; echo late',

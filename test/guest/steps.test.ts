@@ -242,3 +242,25 @@ test('D14: with a registry that planning does not allow there is no log-in at al
   expect(machine.dockerCalls('login')).toEqual([]);
   expect(machine.dockerCalls('logout')).toEqual([]);
 });
+
+test('B31: an image that cannot be pulled is a failure of step pull, with docker’s words', async () => {
+  await using machine = await GuestMachine.create();
+  machine.plan('pull.sh', 'echo "manifest unknown: no tag v1" >&2; exit 1');
+  await machine.run();
+  expect(machine.lastMarker()).toMatchObject({
+    cause: 'step-failed',
+    step: 'pull',
+    permanent: true,
+  });
+  expect(machine.lastMarker().detail).toContain('no tag v1');
+  // The same again would end the same way.
+  expect(machine.dockerCalls('pull')).toHaveLength(1);
+});
+
+test('B32: a pull that fails twice for a cause that may pass is repeated', async () => {
+  await using machine = await GuestMachine.create();
+  machine.plan('fail-pull', '2');
+  await machine.run();
+  expect(machine.lastMarker().status).toBe('SUCCEEDED');
+  expect(machine.dockerCalls('pull')).toHaveLength(3);
+});

@@ -44,7 +44,7 @@ function ended(change: Partial<RunRecord> = {}, machine: MachineFacts | null = f
 }
 
 describe('the result', () => {
-  test('A115: phases and seconds by hand calculation', () => {
+  test('A115, B78: phases and seconds by hand calculation', () => {
     const result = buildResult(ended(), SETTINGS);
     expect(result.seconds).toEqual({
       queue: 1.5, // accepted at 0, first attempt at 1.5

@@ -285,3 +285,45 @@ describe('the marker’s name', () => {
     expect(threads('c9-standard-4')).toContain("\nTHREADS=''\n");
   });
 });
+
+describe('a machine with a GPU', () => {
+  test('B46: guest attributes are on, so that a boot can say how far it has come', () => {
+    const items = makeBody(on('g2-standard-4')).metadata.items;
+    expect(items).toContainEqual({ key: 'enable-guest-attributes', value: 'TRUE' });
+  });
+
+  test('B79: a Spot T4 on n1-standard-4 can be asked for', () => {
+    const fields = { ...on('n1-standard-4', { gpu: { type: 'T4' } }), provisioning: 'spot' };
+    const body = makeBody(fields);
+    expect(body).toMatchObject({
+      scheduling: { provisioningModel: 'SPOT', onHostMaintenance: 'TERMINATE' },
+      guestAccelerators: [
+        { acceleratorType: expect.stringMatching(/\/nvidia-tesla-t4$/), acceleratorCount: 1 },
+      ],
+    });
+    expect(body.machineType).toMatch(/\/n1-standard-4$/);
+  });
+
+  test.each([
+    ['amd64', 'projects/deeplearning-platform-release/'],
+    ['arm64', 'projects/ubuntu-os-accelerator-images/'],
+  ])('B43: the image with driver and apt for %s is of %s', (architecture, project) => {
+    const machineType = architecture === 'arm64' ? 'c4a-standard-4' : 'g2-standard-4';
+    const body = makeBody(on(machineType, { architecture, bootImage: 'deep-learning' }));
+    expect(JSON.stringify(body.disks)).toContain(`"sourceImage":"${project}`);
+    expect(JSON.stringify(body.metadata)).toContain("BOOT_KIND='apt'");
+  });
+
+  test.each([
+    [null, 'cos'],
+    ['cos', 'cos'],
+    ['deep-learning', 'apt'],
+    ['projects/cos-cloud/global/images/family/cos-125-lts', 'cos'],
+    ['projects/mine/global/images/cos-with-models', 'cos'],
+    ['projects/mine/global/images/ubuntu-cosmic', 'apt'],
+    ['projects/ubuntu-os-accelerator-images/global/images/family/x', 'apt'],
+  ])('the boot image %s is handled as %s', (bootImage, kind) => {
+    const body = makeBody(on('g2-standard-4', bootImage === null ? {} : { bootImage }));
+    expect(JSON.stringify(body.metadata)).toContain(`BOOT_KIND='${kind}'`);
+  });
+});

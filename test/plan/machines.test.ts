@@ -261,3 +261,9 @@ describe('machines for a need', () => {
     expect(faultFields({ resources: { gpu: { type: 'B200', count: 8 } } })).toEqual(['resources']);
   });
 });
+
+test('B44: A4X is refused because it is untested, not because something is missing on it', () => {
+  const [fault] = faultsOf(named('a4x-highgpu-4g', { architecture: 'arm64' }));
+  expect(fault?.rule).toContain('untested');
+  expect(fault?.rule).not.toMatch(/docker/i);
+});
