@@ -11,7 +11,7 @@ export interface NamedTest {
 
 /** A title is the first argument of a call, whatever the call: `test`, `it`, a table's, a suite's. */
 const TITLE = /\(\s*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`)/g;
-const ID = /^[ABCDEP]\d+: /;
+const ID = /^[ABCDEP]\d+(?:, [ABCDEP]\d+)*: /;
 
 /**
  * All tests with an id, read from the sources and not from a run: quick, and shared suites that several
@@ -57,8 +57,7 @@ const LISTS: Readonly<Record<string, string>> = {
 /** The page as text; equal tests give equal bytes, whatever their order. */
 export function behavioursPage(tests: readonly NamedTest[]): string {
   const behaviours = tests
-    .map(readBehaviour)
-    .filter((behaviour) => behaviour !== null)
+    .flatMap(readBehaviours)
     .toSorted(compareBehaviours);
   const sections = Object.entries(LISTS).flatMap(([letter, title]) => {
     const rows = behaviours.filter((behaviour) => behaviour.letter === letter).map(formatRow);
@@ -82,11 +81,17 @@ export function behavioursPage(tests: readonly NamedTest[]): string {
   ].join('\n');
 }
 
-function readBehaviour(test: NamedTest): Behaviour | null {
-  const match = /^([ABCDEP])(\d+): (.+)$/s.exec(test.name);
-  const [, letter, number, claim] = match ?? [];
-  if (letter === undefined || number === undefined || claim === undefined) return null;
-  return { id: letter + number, letter, number: Number(number), claim, file: test.file };
+/** One for each of the ids that stand before the claim. */
+function readBehaviours({ name, file }: NamedTest): Behaviour[] {
+  const [ids = ''] = ID.exec(name) ?? [];
+  const claim = name.slice(ids.length);
+  return [...ids.matchAll(/([ABCDEP])(\d+)/g)].map(([id, letter = '', number]) => ({
+    id,
+    letter,
+    number: Number(number),
+    claim,
+    file,
+  }));
 }
 
 /** By id, then claim, then file, each by code point, so that no locale changes the page. */

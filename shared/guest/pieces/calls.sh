@@ -119,7 +119,12 @@ authorize() { printf 'Authorization: Bearer %s' "$TOKEN"; }
 google() {
   CODE=000 REPLY=''
   CALL_CODE=0
-  refresh_token && call "$@" --header @<(authorize)
+  if ! refresh_token; then
+    # What the metadata server answered is no word about this call.
+    CODE=000 REPLY=''
+    return 1
+  fi
+  call "$@" --header @<(authorize)
 }
 
 # After a call: 0 accepted, 1 may pass, 2 a final no. A refused token is replaced before the next try.

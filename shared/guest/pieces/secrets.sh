@@ -10,6 +10,7 @@ read_secret() {
 try_secret() {
   google GET "$SECRETS_URL/v1/$1:access" || { judge || return; }
   reply_field data
+  [[ -n $FIELD ]]
 }
 
 # A key that is a path becomes a read-only file, any other a variable. The file belongs to the image's
