@@ -3,12 +3,15 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { localSettings } from '#scripts/local-cloud/deployment/environment.ts';
 import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
 import { publish } from '#scripts/local-cloud/deployment/layout.ts';
 import { inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { followRun } from '#scripts/mayfly/follow.ts';
 import { uploadExampleData } from '#scripts/start/job.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
+import { planRun } from '#shared/plan/plan.ts';
+import { parseRequest } from '#shared/plan/request.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
@@ -17,7 +20,7 @@ const blocks = (language: string) =>
   [...README.matchAll(new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``, 'g'))].map(
     (match) => match[1] ?? '',
   );
-const [request = '', result = ''] = blocks('json');
+const [request = '', result = '', gpuRequest = ''] = blocks('json');
 
 /** Times, ports and ids differ from run to run; everything else on the page must be printed. */
 const steady = (line: string) =>
@@ -36,6 +39,19 @@ describe('the README', () => {
     expect(lines.slice(0, 40).join('\n')).not.toMatch(/\b(sweep|marker|orphan|attempt)\b/i);
     expect(request.trim().split('\n').length).toBe(6);
     expect(result.trim().split('\n').length).toBe(8);
+  });
+
+  test('the GPU request is planned as it stands, the cheapest Spot machine with that card first', () => {
+    const settings = localSettings().plan;
+    const parsed = parseRequest(JSON.parse(gpuRequest), { defaultRunId: 'x', settings });
+    if (parsed.kind === 'invalid') throw new Error(JSON.stringify(parsed.faults));
+    const planned = planRun(parsed.request, settings);
+    if (planned.kind === 'invalid') throw new Error(JSON.stringify(planned.faults));
+    expect(planned.plan.candidates[0]).toMatchObject({
+      machineType: 'g2-standard-4',
+      provisioningModel: 'SPOT',
+    });
+    expect(planned.plan.candidates.at(-1)?.provisioningModel).toBe('STANDARD');
   });
 
   test(
