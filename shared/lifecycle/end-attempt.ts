@@ -34,7 +34,7 @@ export function endByMarker(record: RunRecord, marker: Marker, nowMs: number): A
   return {
     ...endingOf(succeeded ? 'exit' : cause, succeeded),
     ...(transient ? { transient } : {}),
-    step: marker.step,
+    step: succeeded ? null : marker.step,
     exitCode: marker.exitCode,
     detail: marker.detail.slice(-DETAIL_CHARACTERS_MAX),
     atMs: nowMs,
@@ -89,7 +89,9 @@ export function endAttempt(
   const deletes = deleteMachines(attempt);
   if (counter !== null && mayRetry(record, counter)) {
     const n = record.used[counter];
-    const dueMs = context.nowMs + pauseMs(RETRY_PAUSE_MS, n, context.fraction);
+    // Due at once, the first one is told to submit by a look; later ones wait for the sweep's.
+    const waitMs = n === 0 ? 0 : pauseMs(RETRY_PAUSE_MS, n - 1, context.fraction);
+    const dueMs = context.nowMs + waitMs;
     const used = { ...record.used, [counter]: n + 1 };
     const waiting = withState({ ...ended, used, dueMs }, 'WAITING', context.nowMs);
     return { kind: 'write', record: waiting, effects: deletes };

@@ -296,6 +296,16 @@ describe('what nobody else finishes', () => {
   });
 });
 
+test('a further attempt begins without waiting for a sweep, and an ended run has no step', async () => {
+  const guest = ({ name }: { readonly name: string }) =>
+    name.endsWith('-1') ? { ...GOOD_GUEST, exitCode: 1 } : GOOD_GUEST;
+  const kernel = new Kernel({ guest });
+  kernel.request({ ...REQUEST, runId: 'r1', retry: { ...NO_RETRY, failed: 1 } });
+  await kernel.run(5 * MINUTE_MS, { sweeps: false });
+  expect(kernel.result('r1')).toMatchObject({ status: 'SUCCEEDED', step: null });
+  expect(kernel.result('r1')?.attempts).toMatchObject([{ cause: 'exit' }, { status: 'SUCCEEDED' }]);
+});
+
 describe('a delete that is refused', () => {
   async function lost(): Promise<Kernel> {
     const kernel = await working({}, { retry: NO_RETRY });

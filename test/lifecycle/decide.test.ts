@@ -48,13 +48,13 @@ function written(step: Step): RunRecord {
 describe('the machine’s last word', () => {
   test('SUCCEEDED ends the run and deletes the machine', () => {
     const word = {
-      marker: marker({ status: 'SUCCEEDED', exitCode: 0, cause: 'exit' }),
+      marker: marker({ status: 'SUCCEEDED', exitCode: 0, cause: 'exit', step: 'report' }),
       generation: '5',
     };
     const step = decide(running(), seen({ marker: word }), context({ depth: 'marker' }));
     expect(written(step)).toMatchObject({
       state: 'SUCCEEDED',
-      end: { cause: 'exit', exitCode: 0 },
+      end: { cause: 'exit', exitCode: 0, step: null },
     });
     expect(step).toMatchObject({
       effects: [{ kind: 'delete-machine', instance: INSTANCE, zone: ZONE }],
@@ -607,6 +607,28 @@ describe('a failed machine that is kept for a look', () => {
     expect(decide(ended, facts, context({ nowMs: untilMs })).kind).toBe('delete-machine');
     const stopped = { ...facts, machines: { [KEY]: there({ status: 'TERMINATED' }) } };
     expect(decide(ended, stopped, at).kind).toBe('delete-machine');
+  });
+});
+
+describe('a further attempt', () => {
+  const lost = (used: number) => {
+    const run = running({
+      used: { ...record().used, infrastructure: used },
+      terms: { ...record().terms, retry: { ...record().terms.retry, infrastructure: 5 } },
+    });
+    const word = marker({ status: 'FAILED', cause: 'step-failed', permanent: false });
+    return decide(run, seen({ marker: { marker: word, generation: '5' } }), context());
+  };
+
+  test('the first of its counter is due at once, and whoever ended the one before it says so', () => {
+    const waiting = written(lost(0));
+    expect(waiting).toMatchObject({ state: 'WAITING', dueMs: context().nowMs });
+    expect(decide(waiting, seen(), context({ depth: 'marker' })).kind).toBe('publish-look');
+  });
+
+  test('later ones wait 10 s, 20 s, 40 s', () => {
+    const waits = [1, 2, 3].map((used) => (written(lost(used)).dueMs ?? 0) - context().nowMs);
+    expect(waits).toEqual([10_000, 20_000, 40_000]);
   });
 });
 
