@@ -130,19 +130,4 @@ export const BOOT_CASES: readonly BootCase[] = [
     story: ENDED,
     containerStarts: 1,
   },
-  {
-    name: 'D2: a machine whose delete is refused stays on, so that its time limit still holds',
-    container: 'exit 0',
-    guest: { deleteTries: 2 },
-    happen: async (run) => {
-      run.google.plant({ at: 'DELETE /compute/v1/', kind: 403, times: 1000 });
-      await run.boot();
-      await run.until(() => run.google.guestAttributes.has('mayfly/detail'));
-      if (!run.hardware.isOn) throw new Error('the machine has switched itself off');
-      await run.hardware.cutPower();
-    },
-    marker: { status: 'SUCCEEDED', cause: 'exit', exit_code: 0 },
-    story: ['claim', 'RUNNING', 'SUCCEEDED'],
-    containerStarts: 1,
-  },
 ];

@@ -27,6 +27,7 @@ export class BootedRun implements AsyncDisposable {
   readonly front: MachineFront;
   readonly hardware: Hardware;
   #disposed = false;
+  #journal = '';
 
   private constructor(google: FakeGoogle, front: MachineFront, hardware: Hardware) {
     this.google = google;
@@ -126,14 +127,16 @@ export class BootedRun implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (this.#disposed) return;
     this.#disposed = true;
+    await this.hardware.cutPower();
+    this.#journal = this.hardware.journal();
     await this.hardware[Symbol.asyncDispose]();
     await this.front[Symbol.asyncDispose]();
     await this.google[Symbol.asyncDispose]();
   }
 
-  /** What a failed test needs to be understood. */
+  /** What a failed test needs to be understood; the machine is gone by now. */
   #tell(): void {
-    console.error(this.hardware.journal().slice(-JOURNAL_CHARACTERS));
+    console.error(this.#journal.slice(-JOURNAL_CHARACTERS));
     for (const { method, target, status } of this.google.requests.slice(-30)) {
       console.error(status, method, target);
     }

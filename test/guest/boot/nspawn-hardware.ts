@@ -1,7 +1,7 @@
 // A machine whose hardware systemd-nspawn plays: a real systemd boots the root folder, with real docker
 // and Google's guest agent, and each boot has an id of its own. (There is no kernel of its own, and no
 // ACPI; and the network, which is only loopback, does not go at a power-off.)
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -53,9 +53,15 @@ export class NspawnHardware implements Hardware {
   }
 
   pressPowerButton(): void {
-    let pid = this.#process?.pid ?? 0;
-    for (let generation = 0; generation < GENERATIONS_TO_INIT; generation++) pid = childOf(pid);
-    process.kill(pid, POWER_OFF);
+    process.kill(this.#init(), POWER_OFF);
+  }
+
+  /** What systemd in the machine answers to `systemctl …`, whatever its exit code. */
+  async systemctl(...words: string[]): Promise<string> {
+    const inside = ['--target', String(this.#init()), '--all', '--', 'systemctl', ...words];
+    const { promise, resolve } = Promise.withResolvers<string>();
+    execFile('nsenter', inside, (_error, output) => resolve(output.trim()));
+    return promise;
   }
 
   async cutPower(): Promise<void> {
@@ -83,6 +89,13 @@ export class NspawnHardware implements Hardware {
       if (existsSync(group)) execFileSync('find', [group, '-depth', '-type', 'd', '-delete']);
     }
     rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The machine's process 1, as this computer counts. */
+  #init(): number {
+    let pid = this.#process?.pid ?? 0;
+    for (let generation = 0; generation < GENERATIONS_TO_INIT; generation++) pid = childOf(pid);
+    return pid;
   }
 }
 

@@ -9,7 +9,7 @@ import { NspawnHardware } from '#test/guest/boot/nspawn-hardware.ts';
 import { testsWith } from '#test/guest/boot/parts.ts';
 import { ROOT_TIMEOUT_MS, removeRoot, unpackRoot } from '#test/guest/boot/root.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 300_000;
 
 if (testsWith('nspawn')) {
   let template = '';
@@ -18,6 +18,20 @@ if (testsWith('nspawn')) {
   }, ROOT_TIMEOUT_MS);
   afterAll(() => removeRoot(template));
   testBoots('systemd-nspawn', async () => new NspawnHardware(template), TIMEOUT_MS);
+
+  test('D2: a machine whose delete is refused stays on, so that its time limit still holds', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const hardware = new NspawnHardware(template);
+    const choices = { container: 'exit 0', guest: { deleteTries: 2 } };
+    await using run = await BootedRun.open(choices, async () => hardware);
+    run.google.plant({ at: 'DELETE /compute/v1/', kind: 403, times: 1000 });
+    await run.boot();
+    await run.until(() => run.google.guestAttributes.has('mayfly/detail'));
+    while ((await hardware.systemctl('is-active', GUEST_DEFAULTS.workUnit)) === 'active');
+    expect(await hardware.systemctl('is-system-running')).toMatch(/^(running|degraded)$/);
+    expect(run.story()).toEqual(['claim', 'RUNNING', 'SUCCEEDED']);
+  });
 
   test('D16: what a container prints is bounded, on the disk and in the log object', {
     timeout: TIMEOUT_MS,
