@@ -70,6 +70,8 @@ export interface WorldOptions {
   readonly grants: readonly Grant[] | null;
   /** Calls kept in the log with their order; counts are kept without bound. */
   readonly loggedCallsMax: number;
+  /** `projects/P/secrets/S` → the text of its first version. */
+  readonly secrets: Readonly<Record<string, string>>;
   readonly storage: StorageOptions;
   readonly compute: ComputeOptions;
   readonly pubsub: PubsubOptions;
@@ -122,6 +124,7 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     seed: 1,
     grants: null,
     loggedCallsMax: 10_000,
+    secrets: {},
     ...choices,
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },
     compute: { ...COMPUTE_DEFAULTS, ...choices.compute },

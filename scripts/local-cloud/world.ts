@@ -51,7 +51,7 @@ export function createWorld(choices: WorldChoices = {}): World {
     compute: createCompute(options.compute),
     pubsub: createPubsub(),
     scheduler: createScheduler(),
-    secrets: createSecrets(),
+    secrets: createSecrets(options.secrets),
     logging: createLogging(),
     baseUrl: 'https://www.googleapis.com',
   };

@@ -15,7 +15,13 @@ const SECRET = 'not for every eye';
 let installation: Installation;
 beforeAll(async () => {
   const { env: environment } = process;
-  installation = await openInstallation({ port: 0, environment, objects: [], onLog: () => {} });
+  installation = await openInstallation({
+    port: 0,
+    environment,
+    objects: [],
+    secrets: { token: SECRET },
+    onLog: () => {},
+  });
 }, LIMIT_MS);
 afterAll(() => installation[Symbol.asyncDispose](), LIMIT_MS);
 
@@ -32,7 +38,6 @@ test(
   'a secret reaches the container, its output reaches the log of the run, and neither the metadata nor the log hold it',
   async () => {
     const { cloud } = installation;
-    cloud.call('local.secret', {}, { name: `${SECRETS}/token`, text: SECRET });
     const program = 'for (const n of [1, 2, 3]) console.log("line", n, process.env.TOKEN.length)';
     const { code, result, stderr } = await run({
       runId: 'with-secret',

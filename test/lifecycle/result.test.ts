@@ -63,6 +63,26 @@ describe('the result', () => {
     });
   });
 
+  test('B78: a boot of 8 min 53 s on a Spot GPU machine is stored with the run, by its phases', () => {
+    // Ordered at 1.5 s; booted at 41.5 s; tools and image there 493 s later; the container starts then.
+    const gpu = facts({
+      bootEpoch: T + 41.5,
+      pullEndEpoch: T + 534.5,
+      execStartEpoch: T + 535,
+      endEpoch: T + 600,
+    });
+    const spot = { ...intent().candidate, machineType: 'n1-standard-4', provisioningModel: 'SPOT' };
+    const last = attempt({
+      facts: gpu,
+      end: end(),
+      startedMs: NOW_MS + 1500,
+      intents: [intent({ candidate: spot as ReturnType<typeof intent>['candidate'] })],
+    });
+    const result = buildResult(ended({ attempts: [last] }), SETTINGS);
+    expect(result.seconds).toMatchObject({ provision: 40, pull: 493, execute: 65 });
+    expect(result.attempts[0]).toMatchObject({ provisioningModel: 'SPOT' });
+  });
+
   test('A115: a machine clock that runs behind gives no negative time', () => {
     const behind = facts({ bootEpoch: T - 300, pullEndEpoch: T - 290, execStartEpoch: T - 289 });
     const result = buildResult(ended({}, behind), SETTINGS);

@@ -51,6 +51,8 @@ export interface InstallationOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** More places (`gs://bucket/prefix`) that the runs' machines may read and write. */
   readonly objects: readonly string[];
+  /** Secrets of the local project that are there from the start: short name → text. */
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly onLog: (name: FunctionName, line: string) => void;
 }
 
@@ -68,6 +70,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
         buckets: [],
         grants: localGrants(options.objects),
         compute: QUICK_COMPUTE,
+        secrets: fullNames(options.secrets ?? {}),
       },
       machineHost: (poweredOff) => {
         const failed = (_: unknown, error: unknown) => console.error(error);
@@ -96,6 +99,13 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     containers: describeContainers(host),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+function fullNames(secrets: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const named = Object.entries(secrets).map(([name, text]) => {
+    return [`projects/${LOCAL_PROJECT}/secrets/${name}`, text];
+  });
+  return Object.fromEntries(named);
 }
 
 type Metadata = Readonly<Record<FunctionName, MetadataServer>>;

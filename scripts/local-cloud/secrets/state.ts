@@ -13,7 +13,14 @@ export interface SecretsState {
   readonly secrets: Map<string, SecretVersion[]>;
 }
 
-export const createSecrets = (): SecretsState => ({ secrets: new Map() });
+/** Those that are there from the beginning have one version each. */
+export function createSecrets(texts: Readonly<Record<string, string>>): SecretsState {
+  const first = Object.entries(texts).map(([name, text]): [string, SecretVersion[]] => {
+    const bytes = Buffer.from(text);
+    return [name, [{ number: 1, bytes, state: 'ENABLED', createdMs: 0 }]];
+  });
+  return { secrets: new Map(first) };
+}
 
 /** The project by its id, whether a caller named it so or by its number. */
 export function projectId(world: World, project: string): string {

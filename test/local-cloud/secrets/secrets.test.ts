@@ -36,6 +36,15 @@ describe('a version of a secret', () => {
     });
   });
 
+  test('one that is there from the beginning has one version', () => {
+    const name = `projects/${PROJECT}/secrets/given`;
+    const world = new TestWorld({ secrets: { [name]: 'x' } });
+    expect(access(world, 'given', 'latest', null).body).toMatchObject({
+      name: `projects/${NUMBER}/secrets/given/versions/1`,
+      payload: { data: 'eA==' },
+    });
+  });
+
   test('an older version stays what it was', () => {
     const { body } = access(granted(), 'token', '1', WORKER);
     expect(body).toMatchObject({ payload: { data: Buffer.from('one').toString('base64') } });
