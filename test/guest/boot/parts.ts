@@ -5,14 +5,15 @@ import { delimiter, join } from 'node:path';
 import { test } from 'vitest';
 import { whyNoNamespace } from '#scripts/local-cloud/host/namespace.ts';
 
-export type Part = 'guest-agent' | 'nspawn' | 'qemu';
+export type Part = 'apt' | 'guest-agent' | 'nspawn' | 'qemu';
 
 const PROGRAMS: Record<Part, readonly string[]> = {
+  apt: ['apt-get', 'dpkg-deb', 'gpg', 'perl'],
   'guest-agent': ['google_metadata_script_runner'],
   nspawn: ['systemd-nspawn', 'mmdebstrap', 'zstd', 'busybox'],
   qemu: ['qemu-system-x86_64', 'mkfs.ext4', 'mmdebstrap', 'zstd', 'busybox'],
 };
-const ONLY_WHEN_ASKED: readonly Part[] = ['nspawn', 'qemu'];
+const ONLY_WHEN_ASKED: readonly Part[] = ['apt', 'nspawn', 'qemu'];
 
 /**
  * Whether the tests of a part run. Where they do not, a skipped test in their place says why; where the
@@ -21,7 +22,7 @@ const ONLY_WHEN_ASKED: readonly Part[] = ['nspawn', 'qemu'];
 export function testsWith(part: Part): boolean {
   const isRequired = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes(part);
   if (!isRequired && ONLY_WHEN_ASKED.includes(part)) {
-    test.skip(`skipped: real boots run with MAYFLY_TEST_REQUIRE=${part}`, () => {});
+    test.skip(`skipped: it takes minutes; it runs with MAYFLY_TEST_REQUIRE=${part}`, () => {});
     return false;
   }
   const reason = whyMissing(part);
