@@ -127,6 +127,14 @@ google() {
   call "$@" --header @<(authorize)
 }
 
+# answers WITH: whether the reply has what only the service itself writes. A page of something on the way,
+# whatever its status, is no answer.
+answers() {
+  [[ $REPLY != *"$1"* ]] || return 0
+  CODE=000
+  return 1
+}
+
 # After a call: 0 accepted, 1 may pass, 2 a final no. A refused token is replaced before the next try.
 judge() {
   case $CODE in

@@ -9,7 +9,8 @@ delete_machine() {
 }
 
 try_delete() {
-  google DELETE "$COMPUTE_URL/compute/v1/projects/$PROJECT/zones/$ZONE/instances/$INSTANCE" && return 0
+  google DELETE "$COMPUTE_URL/compute/v1/projects/$PROJECT/zones/$ZONE/instances/$INSTANCE" &&
+    answers 'compute#operation' && return 0
   [[ $CODE == 404 ]] && return 0
   judge || return 1
 }

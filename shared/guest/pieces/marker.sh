@@ -36,6 +36,6 @@ write_marker() {
     judge || return 1
   fi
   google POST "$UPLOAD_URL&ifGenerationMatch=$generation" \
-    --header 'Content-Type: application/json' --data-binary @<(printf '%s' "$MARKER") && return 0
+    --header 'Content-Type: application/json' --data-binary @<(printf '%s' "$MARKER") && answers '"generation"' && return 0
   judge || return 1
 }
