@@ -34,25 +34,27 @@ async function runToTheEnd(run: BootedRun): Promise<void> {
   await run.hardware.off();
 }
 
+/** A title as a first argument: there it is read as a test's. */
+function bootCase(name: string, parts: Omit<BootCase, 'name'>): BootCase {
+  return { name, ...parts };
+}
+
 export const BOOT_CASES: readonly BootCase[] = [
-  {
-    name: 'A9: a container that exits with 0 is SUCCEEDED, and its machine goes',
+  bootCase('A9: a container that exits with 0 is SUCCEEDED, and its machine goes', {
     container: 'exit 0',
     happen: runToTheEnd,
     marker: { status: 'SUCCEEDED', cause: 'exit', exit_code: 0, detail: 'up' },
     story: ['claim', 'RUNNING', 'SUCCEEDED', 'delete'],
     containerStarts: 1,
-  },
-  {
-    name: 'a container that exits with 3 is FAILED with its code',
+  }),
+  bootCase('a container that exits with 3 is FAILED with its code', {
     container: 'exit 3',
     happen: runToTheEnd,
     marker: { status: 'FAILED', cause: 'exit', exit_code: 3, step: 'run' },
     story: ENDED,
     containerStarts: 1,
-  },
-  {
-    name: 'D1: a power-off during the pull is interrupted, and no container starts',
+  }),
+  bootCase('D1: a power-off during the pull is interrupted, and no container starts', {
     container: 'exit 0',
     happen: async (run) => {
       run.front.registry.holdBlobs = true;
@@ -66,40 +68,39 @@ export const BOOT_CASES: readonly BootCase[] = [
     story: ENDED,
     containerStarts: 0,
     endsWithPowerOff: true,
-  },
-  {
-    name: 'D1, P42: a container that a power-off stops and that exits with 0 is interrupted; the next boot runs nothing',
-    container: onTerm('exit 0'),
-    happen: async (run) => {
-      await powerOffWhileRunning(run);
-      await run.boot();
-      await run.hardware.off();
+  }),
+  bootCase(
+    'D1, P42: a container that a power-off stops and that exits with 0 is interrupted; the next boot runs nothing',
+    {
+      container: onTerm('exit 0'),
+      happen: async (run) => {
+        await powerOffWhileRunning(run);
+        await run.boot();
+        await run.hardware.off();
+      },
+      marker: INTERRUPTED,
+      story: [...ENDED, 'delete'],
+      containerStarts: 1,
+      endsWithPowerOff: true,
     },
-    marker: INTERRUPTED,
-    story: [...ENDED, 'delete'],
-    containerStarts: 1,
-    endsWithPowerOff: true,
-  },
-  {
-    name: 'D1: a container that a power-off stops and that exits with 7 is interrupted',
+  ),
+  bootCase('D1: a container that a power-off stops and that exits with 7 is interrupted', {
     container: onTerm('exit 7'),
     happen: powerOffWhileRunning,
     marker: INTERRUPTED,
     story: ENDED,
     containerStarts: 1,
     endsWithPowerOff: true,
-  },
-  {
-    name: 'D1: a container that ignores TERM, and so is killed at a power-off, is interrupted',
+  }),
+  bootCase('D1: a container that ignores TERM, and so is killed at a power-off, is interrupted', {
     container: onTerm(''),
     happen: powerOffWhileRunning,
     marker: INTERRUPTED,
     story: ENDED,
     containerStarts: 1,
     endsWithPowerOff: true,
-  },
-  {
-    name: 'D24: a power-off after a notice of preemption is preempted',
+  }),
+  bootCase('D24: a power-off after a notice of preemption is preempted', {
     container: onTerm('exit 0'),
     happen: async (run) => {
       run.acceptDelete();
@@ -113,21 +114,24 @@ export const BOOT_CASES: readonly BootCase[] = [
     story: ENDED,
     containerStarts: 1,
     endsWithPowerOff: true,
-  },
-  {
-    name: 'P42, P51: a reset leaves RUNNING, and the second boot reports interrupted and runs nothing',
-    container: onTerm('exit 0'),
-    happen: async (run) => {
-      run.acceptDelete();
-      await run.boot();
-      await run.untilContainerRuns();
-      await run.hardware.cutPower();
-      if (run.markers().at(-1)?.status !== 'RUNNING') throw new Error('more than RUNNING was told');
-      await run.boot();
-      await run.hardware.off();
+  }),
+  bootCase(
+    'P42, P51: a reset leaves RUNNING, and the second boot reports interrupted and runs nothing',
+    {
+      container: onTerm('exit 0'),
+      happen: async (run) => {
+        run.acceptDelete();
+        await run.boot();
+        await run.untilContainerRuns();
+        await run.hardware.cutPower();
+        if (run.markers().at(-1)?.status !== 'RUNNING')
+          throw new Error('more than RUNNING was told');
+        await run.boot();
+        await run.hardware.off();
+      },
+      marker: { ...INTERRUPTED, step: 'boot' },
+      story: ENDED,
+      containerStarts: 1,
     },
-    marker: { ...INTERRUPTED, step: 'boot' },
-    story: ENDED,
-    containerStarts: 1,
-  },
+  ),
 ];
