@@ -21,8 +21,8 @@ const NVIDIA_KEY = 'C95B321B61E88C1809C4F759DDCAE044F796ECB0';
 
 let wanted: string;
 /** What a server may offer, by what is in it. */
-const offers: Record<'wanted' | 'both' | 'foreign' | 'adopter', string | Uint8Array> = {
-  ...{ wanted: '', both: '', foreign: '', adopter: '' },
+const offers: Record<'wanted' | 'both' | 'foreign' | 'adopter' | 'mixed', string | Uint8Array> = {
+  ...{ wanted: '', both: '', foreign: '', adopter: '', mixed: '' },
 };
 /** One ordinary step; what only reads stands on it. */
 let ordinary: ToolsMachine;
@@ -35,10 +35,13 @@ beforeAll(async () => {
   const key = keys.make('wanted');
   const foreign = keys.make('foreign');
   wanted = key.fingerprint;
-  offers.wanted = keys.export(key);
+  const exported = keys.export(key);
+  offers.wanted = exported;
   offers.both = keys.export(foreign, key);
   offers.foreign = keys.export(foreign);
-  offers.adopter = keys.export(keys.adopt('adopter', key));
+  const adopter = keys.export(keys.adopt('adopter', key));
+  offers.adopter = adopter;
+  offers.mixed = Buffer.concat([exported, adopter]);
   ordinary = makeAptMachine({ keys: [offers.both, offers.wanted] });
   expect(await ordinary.run(WITH_WANTED())).toMatchObject({ code: 0 });
 });
@@ -103,6 +106,7 @@ for (const { what, offered } of [
   { what: 'another key', offered: () => offers.foreign },
   { what: 'no key at all', offered: () => '<html>503 for a moment</html>' },
   { what: 'a key that has the pinned one as its subkey', offered: () => offers.adopter },
+  { what: 'the pinned key with such a key beside it', offered: () => offers.mixed },
 ]) {
   test(`B21, B22: ${what} in the place of the pinned one is refused, and nothing is trusted`, async () => {
     for (const [programs, host] of [
