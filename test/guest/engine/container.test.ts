@@ -147,21 +147,6 @@ describe.skipIf(engineMissing() !== null)(`inside of a real container${skipNote(
     expect(outputOf(machine, 'pids')).toBe('32768\n');
   });
 
-  test('D29: the init collects what its children leave behind', async () => {
-    await using machine = await EngineMachine.create(engine, {
-      container: [
-        // Children of a process that is gone; each ends at once and waits for who collects it.
-        'for i in 1 2 3 4 5; do sh -c "sh -c \'exit 0\' & exit 0"; done',
-        'until ! ps -o stat | grep -q Z; do sleep 0.1; done; echo none is left',
-      ].join('\n'),
-    });
-    await machine.run();
-    expect(machine.guest.lastMarker()).toMatchObject({
-      status: 'SUCCEEDED',
-      detail: 'none is left',
-    });
-  });
-
   test("P58: docker's own log of the container is bounded by the settings", async () => {
     await using machine = await EngineMachine.create(engine, { container: 'true' });
     await machine.run();

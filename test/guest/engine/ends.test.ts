@@ -1,4 +1,6 @@
 // The whole script with a real engine: how a container ends, and what the marker says of it.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Engine, engineMissing, skipNote } from '#test/guest/engine/engine.ts';
 import { EngineMachine } from '#test/guest/engine/engine-machine.ts';
@@ -9,8 +11,9 @@ let engine: Engine;
 /** docker's own word on the container, after the script. */
 const inspect = (format: string) => engine.docker('inspect', '--format', format, INSTANCE);
 
-/** Memory for the container alone, as a small machine has it for everything. */
-const WITH_LITTLE_MEMORY = `[[ $1 != run ]] || set -- "$1" --memory 24m --memory-swap 24m "\${@:2}"; exec "$DOCKER" "$@"`;
+/** A machine of 48 MiB: half of it is the container's, as the script's own reserve would not fit. */
+const SMALL_MACHINE = { memoryFile: 'meminfo' };
+const MEMORY = 'MemTotal:          49152 kB\n';
 const EATS_MEMORY = 'x=$(head -c 200000000 /dev/zero | tr "\\0" a)';
 
 describe.skipIf(engineMissing() !== null)(`a container of a real engine${skipNote()}`, () => {
@@ -48,19 +51,22 @@ describe.skipIf(engineMissing() !== null)(`a container of a real engine${skipNot
   test('D21: a container that the kernel kills for its memory is out of memory', async () => {
     await using machine = await EngineMachine.create(engine, {
       container: EATS_MEMORY,
-      docker: WITH_LITTLE_MEMORY,
+      guest: SMALL_MACHINE,
     });
+    writeFileSync(join(machine.guest.folder, 'meminfo'), MEMORY);
     await machine.run();
     expect(machine.guest.lastMarker()).toMatchObject({
       ...{ status: 'FAILED', cause: 'out-of-memory', exit_code: 137 },
     });
+    expect(await inspect('{{.HostConfig.Memory}}')).toBe(`${24 * 2 ** 20}`);
   });
 
   test('a container that outlives the loss of a process to memory and ends with 0 is a success', async () => {
     await using machine = await EngineMachine.create(engine, {
       container: `sh -c '${EATS_MEMORY}'; echo "the child: $?"; exit 0`,
-      docker: WITH_LITTLE_MEMORY,
+      guest: SMALL_MACHINE,
     });
+    writeFileSync(join(machine.guest.folder, 'meminfo'), MEMORY);
     await machine.run();
     expect(machine.guest.google.objects.get(machine.guest.log)?.bytes.toString()).toContain(
       'the child: 137',

@@ -27,9 +27,8 @@ export async function openGate(options: {
       one.once('close', () => open.delete(one));
     }
     client.pipe(upstream).pipe(client);
-    // What one side resets, the other side sees as a reset too.
-    client.once('error', () => upstream.destroy()).once('close', () => upstream.destroy());
-    upstream.once('error', () => client.destroy()).once('close', () => client.destroy());
+    client.once('error', () => upstream.destroy());
+    upstream.once('error', () => client.destroy());
   });
   server.listen(socket);
   await once(server, 'listening');
