@@ -1,11 +1,13 @@
 // Placement, submit's alone (R5): one ordered creation after another, each written before it is
 // called. A definite refusal moves on in the same attempt; an outcome that cannot be learnt is
 // repeated with the same requestId, then abandoned, and only the claim decides what follows.
+import { attemptCandidates, spentUsd } from '#shared/lifecycle/attempt-candidates.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { adopt, factOf } from '#shared/lifecycle/decide-attempt.ts';
 import { endSealed } from '#shared/lifecycle/decide-ordered.ts';
-import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import { endAttempt, endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
 import {
+  DETAIL_CHARACTERS_MAX,
   PLACEMENT_LEASE_MS,
   POLL_MS,
   pauseMs,
@@ -21,6 +23,7 @@ import {
 import { classifyRefusal } from '#shared/lifecycle/placement-errors.ts';
 import {
   type Attempt,
+  type AttemptEnd,
   type Intent,
   type RunRecord,
   withAttempt,
@@ -30,11 +33,22 @@ import { newAttempt, refusedPlace, walkOn } from '#shared/lifecycle/walk.ts';
 
 const REST: Step = { kind: 'rest' };
 
-/** The write that begins the next attempt with its first intent. */
+/** The write that begins the next attempt with its first intent, or ends a run that must not have one. */
 export function startAttempt(record: RunRecord, context: Context, creator: Creator): Step {
   const attempt = newAttempt(record, context, creator);
   const begun = { ...record, attempts: [...record.attempts, attempt] };
+  const last = record.attempts.at(-1)?.end;
+  if (last && attemptCandidates(begun, creator.plan).length === 0) {
+    return endRun(record, overBudget(begun, last), context);
+  }
   return walkOn(begun, attempt, context, creator) ?? REST;
+}
+
+/** The end of the attempt before stands as the run's, with the reason why none follows it. */
+function overBudget(begun: RunRecord, end: AttemptEnd): AttemptEnd {
+  const spent = spentUsd(begun)?.toFixed(4) ?? 'an unknown amount of';
+  const why = `no further attempt: after ${spent} USD none fits the budget of ${begun.terms.budgetUsd} USD`;
+  return { ...end, detail: `${end.detail}\n${why}`.slice(-DETAIL_CHARACTERS_MAX) };
 }
 
 export function decidePlacement(

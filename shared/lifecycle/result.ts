@@ -4,7 +4,6 @@ import type { OutputObject } from '#shared/lifecycle/marker.ts';
 import {
   type Attempt,
   type AttemptEnd,
-  type Intent,
   type Place,
   type RunRecord,
   workingIntent,
@@ -136,12 +135,13 @@ function attemptResult(attempt: Attempt): AttemptResult {
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
-    costUsd: costOf(attempt, intent),
+    costUsd: attemptCost(attempt),
   };
 }
 
 /** From the order of the machine to the decision that ended it, or that lets it go, and its delete. */
-function costOf(attempt: Attempt, intent: Intent | null): number | null {
+export function attemptCost(attempt: Attempt): number | null {
+  const intent = workingIntent(attempt);
   if (intent === null) return 0;
   if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
   const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;

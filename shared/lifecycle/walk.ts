@@ -1,6 +1,7 @@
 // The walk over an attempt's candidates: which place is tried next, when a walk pauses, and when it
 // has been going on for as long as the request waits. Positions are in the record, so that any
 // delivery continues where another one stopped.
+import { attemptCandidates } from '#shared/lifecycle/attempt-candidates.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import {
   INTENTS_MAX,
@@ -49,12 +50,13 @@ export function walkOn(
   context: Context,
   creator: Creator,
 ): Step | null {
-  const candidate = creator.plan.candidates[attempt.cursor];
+  const candidates = attemptCandidates(record, creator.plan);
+  const candidate = candidates[attempt.cursor];
   if (candidate !== undefined && attempt.intentCount < INTENTS_MAX) {
     if (context.nowMs >= creator.untilMs) return pause(record, context, attempt.cursor, 0);
     return orderIntent(record, attempt, candidate, context);
   }
-  const walks = Math.ceil(attempt.intentCount / Math.max(1, creator.plan.candidates.length));
+  const walks = Math.ceil(attempt.intentCount / Math.max(1, candidates.length));
   const pauseFor = pauseMs(WALK_PAUSE_MS, Math.max(0, walks - 1), context.fraction);
   const endsMs = attempt.startedMs + record.terms.waitForCapacitySeconds * 1000;
   const mayWait = attempt.intentCount < INTENTS_MAX && context.nowMs + pauseFor <= endsMs;

@@ -632,6 +632,73 @@ describe('a further attempt', () => {
   });
 });
 
+describe('where a further attempt may go', () => {
+  const small = candidate({ machineType: 'e2-standard-4', usdPerHour: 0.36 }); // 16 GiB
+  const large = candidate({ machineType: 'e2-highmem-8', usdPerHour: 0.9 }); // 64 GiB
+  const ended = (cause: 'out-of-memory' | 'preempted', machine = small) => {
+    const status = cause === 'preempted' ? 'PREEMPTED' : 'FAILED';
+    const end = {
+      status,
+      cause,
+      step: null,
+      exitCode: null,
+      detail: 'was',
+      atMs: NOW_MS + 3_540_000,
+    };
+    return attempt({ end: end as never, intents: [intent({ candidate: machine })] });
+  };
+  const begin = (
+    attempts: RunRecord['attempts'],
+    candidates = [small, large],
+    budgetUsd?: number,
+  ) => {
+    const terms = { ...record().terms, budgetUsd: budgetUsd ?? null };
+    const run = record({ state: 'WAITING', dueMs: NOW_MS, attempts, terms });
+    return written(decide(run, seen(), context({ creator: creator({ candidates }) })));
+  };
+  const typeOf = (run: RunRecord) => run.attempts.at(-1)?.intents[0]?.candidate.machineType;
+
+  test('after a machine ran out of memory only a larger one is tried, also after a preemption since', () => {
+    expect(typeOf(begin([ended('preempted')]))).toBe('e2-standard-4');
+    expect(typeOf(begin([ended('out-of-memory')]))).toBe('e2-highmem-8');
+    const later = { ...ended('preempted', large), number: 2 };
+    expect(typeOf(begin([ended('out-of-memory'), later]))).toBe('e2-highmem-8');
+  });
+
+  test('where there is none, one as large as that gets the retry, never a smaller one', () => {
+    expect(typeOf(begin([ended('out-of-memory', large)]))).toBe('e2-highmem-8');
+    expect(typeOf(begin([ended('out-of-memory')], [small]))).toBe('e2-standard-4');
+  });
+
+  // An hour of the first attempt costs 0.36 USD (59 min and a minute of delete); two more hours of TTL
+  // cost 0.72 USD on the same machine, 1.80 USD on the large one.
+  test.each([
+    { budget: 1.08, type: 'e2-standard-4' },
+    { budget: 1.07, type: null },
+    { budget: 2.16, type: 'e2-highmem-8' },
+  ])('a budget of $budget USD leaves room for $type', ({ budget, type }) => {
+    const order = type === 'e2-highmem-8' ? [large, small] : [small, large];
+    const next = begin([ended('preempted')], order, budget);
+    if (type !== null) {
+      expect(next).toMatchObject({ state: 'PLACING' });
+      expect(typeOf(next)).toBe(type);
+      return;
+    }
+    expect(next).toMatchObject({ state: 'PREEMPTED', end: { cause: 'preempted' } });
+    expect(next.attempts).toHaveLength(1);
+    expect(next.end?.detail).toBe(
+      'was\nno further attempt: after 0.3600 USD none fits the budget of 1.07 USD',
+    );
+  });
+
+  test('under a budget a first attempt is the plan’s affair alone', () => {
+    const accepted = record({ state: 'ACCEPTED', dueMs: NOW_MS, attempts: [] });
+    const run = { ...accepted, terms: { ...accepted.terms, budgetUsd: 0.01 } };
+    const step = decide(run, seen(), context({ creator: creator({ candidates: [small] }) }));
+    expect(written(step)).toMatchObject({ state: 'PLACING' });
+  });
+});
+
 describe('between two attempts', () => {
   const end = {
     status: 'PREEMPTED',
