@@ -51,16 +51,11 @@ export class BootedRun implements AsyncDisposable {
       'shutdown-script': buildShutdownScript(intent, facts),
     });
     const run = new BootedRun(google, front, await makeHardware());
+    front.whenDeleted = () => run.hardware.pressPowerButton();
     // Also for a test that runs out of time, and so never leaves its block.
     onTestFinished(() => run[Symbol.asyncDispose]());
     onTestFailed(() => run.#tell());
     return run;
-  }
-
-  /** The platform's answer to a delete: DONE, and the power button. */
-  acceptDelete(): void {
-    const whenPlayed = () => this.hardware.pressPowerButton();
-    this.google.plant({ at: 'DELETE /compute/v1/', kind: 200, times: 1000, whenPlayed });
   }
 
   boot(): Promise<void> {

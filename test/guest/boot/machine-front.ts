@@ -26,6 +26,8 @@ export class MachineFront implements AsyncDisposable {
   readonly registry = new Registry();
   /** Requests that Google's own programs made, `path?query`. */
   readonly asked: string[] = [];
+  /** Runs when the platform has taken a delete. */
+  whenDeleted: () => void = () => {};
   readonly #changed: (() => void)[] = [];
   readonly #attributes: Readonly<Record<string, string>>;
   readonly #server = createServer((incoming, response) => this.#answer(incoming, response));
@@ -100,6 +102,7 @@ export class MachineFront implements AsyncDisposable {
     const [host, port] = this.google.host.split(':');
     const { method, url: path, headers } = incoming;
     const forwarded = request({ host, port, method, path, headers, agent: false }, (reply) => {
+      if (method === 'DELETE' && reply.statusCode === 200) this.whenDeleted();
       response.writeHead(reply.statusCode ?? 502, reply.headers);
       reply.pipe(response);
     });

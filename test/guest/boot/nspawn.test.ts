@@ -40,7 +40,6 @@ if (testsWith('nspawn')) {
     const choices = { container, guest: { containerLogSize: '1m' } };
     const hardware = new NspawnHardware(template);
     await using run = await BootedRun.open(choices, async () => hardware);
-    run.acceptDelete();
     await run.boot();
     await run.hardware.off();
     expect(run.markers().at(-1)?.status).toBe('SUCCEEDED');
