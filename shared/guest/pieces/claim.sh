@@ -53,7 +53,8 @@ try_claim() {
     write_guest_attribute detail "claim: HTTP $CODE" || true
     return 1
   fi
-  read_claim
+  # A no to this question contradicts the answer before it: both are asked again.
+  read_claim || return 1
 }
 
 read_claim() {
