@@ -72,9 +72,7 @@ function judge(deps: SubmitDeps, value: unknown, defaultRunId: string): Judged {
   if (parsed.kind === 'invalid') return parsed;
   const { runId } = parsed.request;
   const planned = planRun(parsed.request, settings);
-  return planned.kind === 'invalid'
-    ? { kind: 'invalid', runId, faults: planned.faults }
-    : planned;
+  return planned.kind === 'invalid' ? { kind: 'invalid', runId, faults: planned.faults } : planned;
 }
 
 async function storeRequest(

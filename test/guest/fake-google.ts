@@ -169,7 +169,8 @@ export class FakeGoogle implements AsyncDisposable {
   /** As Secret Manager's REST reference has it. */
   #secret(name: string): Reply {
     const bytes = this.secrets.get(name);
-    if (bytes === undefined) return { status: 404, body: '{"error":{"code":404,"status":"NOT_FOUND"}}' };
+    if (bytes === undefined)
+      return { status: 404, body: '{"error":{"code":404,"status":"NOT_FOUND"}}' };
     const payload = { data: bytes.toString('base64') };
     return { status: 200, body: JSON.stringify({ name, payload }, null, 2) };
   }

@@ -21,7 +21,9 @@ const linesOf = (machine: GuestMachine) =>
   machine.google.logged.flatMap(({ entries }) => entries.map(({ textPayload }) => textPayload));
 
 test('every line is an entry of the log mayfly-container, with the run and the attempt as labels', async () => {
-  await using machine = await machineThatPrints(`printf '${STAMP} one\\n${STAMP} two words\\n${STAMP} \\n'`);
+  await using machine = await machineThatPrints(
+    `printf '${STAMP} one\\n${STAMP} two words\\n${STAMP} \\n'`,
+  );
   await machine.run();
   const [batch] = machine.google.logged;
   expect(batch).toMatchObject({
@@ -64,7 +66,9 @@ test('P97: a line longer than a batch is cut into entries below 256 KiB, and not
 });
 
 test('ten thousand lines arrive once each, in order, although replies are lost and refused', async () => {
-  await using machine = await machineThatPrints(`for i in {1..10000}; do echo "${STAMP} line $i"; done`);
+  await using machine = await machineThatPrints(
+    `for i in {1..10000}; do echo "${STAMP} line $i"; done`,
+  );
   machine.google.plant(
     { at: '/v2/entries:write', kind: 'lose-reply' },
     { at: '/v2/entries:write', kind: 503, times: 2 },
@@ -73,15 +77,20 @@ test('ten thousand lines arrive once each, in order, although replies are lost a
   // The server keeps one of the entries that have the same insertId (and log and timestamp).
   const entries = machine.google.logged.flatMap((batch) => batch.entries);
   const kept = new Map(entries.map(({ insertId, textPayload }) => [insertId, textPayload]));
-  expect([...kept.values()]).toEqual(Array.from({ length: 10_000 }, (_, index) => `line ${index + 1}`));
+  expect([...kept.values()]).toEqual(
+    Array.from({ length: 10_000 }, (_, index) => `line ${index + 1}`),
+  );
 });
 
-test.each([403, 404, 'cut', 'hang'] as const)('Cloud Logging that answers %s never stops a run', async (kind) => {
-  await using machine = await machineThatPrints(`echo "${STAMP} x"`);
-  machine.google.plant({ at: '/v2/entries:write', kind, times: 1000 });
-  await machine.run();
-  expect(machine.lastMarker()).toMatchObject({ status: 'SUCCEEDED', cause: 'exit' });
-});
+test.each([403, 404, 'cut', 'hang'] as const)(
+  'Cloud Logging that answers %s never stops a run',
+  async (kind) => {
+    await using machine = await machineThatPrints(`echo "${STAMP} x"`);
+    machine.google.plant({ at: '/v2/entries:write', kind, times: 1000 });
+    await machine.run();
+    expect(machine.lastMarker()).toMatchObject({ status: 'SUCCEEDED', cause: 'exit' });
+  },
+);
 
 test('without the setting nothing is sent', async () => {
   await using machine = await GuestMachine.create({ settings: { fullLog: 'none' } });

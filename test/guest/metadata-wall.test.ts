@@ -54,20 +54,26 @@ const MESSAGES = [
   'Failed to retrieve http://metadata.google.internal/computeMetadata/v1/',
 ];
 
-test.each(MESSAGES)('a failed container that says "%s" is told of metadataAccess', async (message) => {
-  await using machine = await GuestMachine.create({ container: `echo '${message}'; exit 1` });
-  await machine.run();
-  const { detail } = machine.lastMarker();
-  expect(detail.startsWith(message)).toBe(true);
-  expect(detail).toMatch(/\nMayfly: .*metadataAccess in the request opens it$/);
-});
+test.each(MESSAGES)(
+  'a failed container that says "%s" is told of metadataAccess',
+  async (message) => {
+    await using machine = await GuestMachine.create({ container: `echo '${message}'; exit 1` });
+    await machine.run();
+    const { detail } = machine.lastMarker();
+    expect(detail.startsWith(message)).toBe(true);
+    expect(detail).toMatch(/\nMayfly: .*metadataAccess in the request opens it$/);
+  },
+);
 
 test.each([
   ['succeeded', `echo '${MESSAGES[0]}'; exit 0`, false],
   ['had access', `echo '${MESSAGES[0]}'; exit 1`, true],
   ['failed otherwise', 'echo "ZeroDivisionError"; exit 1', false],
-] as const)('a container that %s is not told of metadataAccess', async (_, container, metadataAccess) => {
-  await using machine = await GuestMachine.create({ container, request: { metadataAccess } });
-  await machine.run();
-  expect(machine.lastMarker().detail).not.toContain('Mayfly');
-});
+] as const)(
+  'a container that %s is not told of metadataAccess',
+  async (_, container, metadataAccess) => {
+    await using machine = await GuestMachine.create({ container, request: { metadataAccess } });
+    await machine.run();
+    expect(machine.lastMarker().detail).not.toContain('Mayfly');
+  },
+);

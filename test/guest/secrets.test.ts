@@ -34,7 +34,10 @@ test('P105: secrets with names of the script’s own variables change nothing bu
   const names = ['TOKEN', 'IMAGE', 'RUN_DIR', 'SECRET_EXPORTS', 'code', 'value', 'seconds', 'file'];
   await using machine = await machineWith(Object.fromEntries(names.map((name) => [name, KEY])));
   machine.google.secrets.set(KEY, Buffer.from('secret'));
-  machine.plan('run.sh', `for name in ${names.join(' ')}; do printenv "$name"; done >"$STUB/values"`);
+  machine.plan(
+    'run.sh',
+    `for name in ${names.join(' ')}; do printenv "$name"; done >"$STUB/values"`,
+  );
   await machine.run();
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   expect(machine.read('values').split('\n')).toEqual(names.map(() => 'secret'));
@@ -43,7 +46,10 @@ test('P105: secrets with names of the script’s own variables change nothing bu
 
 test('B37: a secret is a file in memory that only root can read, mounted read-only', async () => {
   await using machine = await machineWith({ '/etc/key': KEY });
-  machine.plan('run.sh', 'stat -c "%a %U" "$RUN/secrets/0" >"$STUB/mode"; cat "$RUN/secrets/0" >"$STUB/key"');
+  machine.plan(
+    'run.sh',
+    'stat -c "%a %U" "$RUN/secrets/0" >"$STUB/mode"; cat "$RUN/secrets/0" >"$STUB/key"',
+  );
   await machine.run();
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   expect(machine.readBytes('key')).toEqual(machine.google.secrets.get(KEY));
@@ -60,25 +66,35 @@ test('B37: an image whose user has a name can read the file, inside a folder tha
   expect(machine.read('modes')).toBe('444\n700');
 });
 
-test.skipIf(process.getuid?.() !== 0)('B37: an image whose user is a number owns the file', async () => {
-  await using machine = await machineWith({ '/etc/key': KEY }, '1234:5');
-  machine.plan('run.sh', 'stat -c "%a %u" "$RUN/secrets/0" >"$STUB/mode"');
-  await machine.run();
-  expect(machine.read('mode')).toBe('600 1234');
-});
+test.skipIf(process.getuid?.() !== 0)(
+  'B37: an image whose user is a number owns the file',
+  async () => {
+    await using machine = await machineWith({ '/etc/key': KEY }, '1234:5');
+    machine.plan('run.sh', 'stat -c "%a %u" "$RUN/secrets/0" >"$STUB/mode"');
+    await machine.run();
+    expect(machine.read('mode')).toBe('600 1234');
+  },
+);
 
 test.each([
   [404, 'HTTP 404', true],
   [403, 'HTTP 403', true],
   [503, 'HTTP 503', false],
-] as const)('a secret that answers %i for long ends the run in step credentials', async (status, words, permanent) => {
-  await using machine = await machineWith({ TOKEN });
-  machine.google.plant({ at: ':access', kind: status, times: 1000 });
-  await machine.run();
-  expect(machine.lastMarker()).toMatchObject({ cause: 'step-failed', step: 'credentials', permanent });
-  expect(machine.lastMarker().detail).toContain(`secret ${TOKEN}: ${words}`);
-  expect(machine.dockerCalls('run')).toEqual([]);
-});
+] as const)(
+  'a secret that answers %i for long ends the run in step credentials',
+  async (status, words, permanent) => {
+    await using machine = await machineWith({ TOKEN });
+    machine.google.plant({ at: ':access', kind: status, times: 1000 });
+    await machine.run();
+    expect(machine.lastMarker()).toMatchObject({
+      cause: 'step-failed',
+      step: 'credentials',
+      permanent,
+    });
+    expect(machine.lastMarker().detail).toContain(`secret ${TOKEN}: ${words}`);
+    expect(machine.dockerCalls('run')).toEqual([]);
+  },
+);
 
 test('a secret is asked for again after an answer that may pass', async () => {
   await using machine = await machineWith({ TOKEN });
@@ -94,7 +110,10 @@ test('imageCredentials are docker’s configuration for the pull, and gone befor
     container: 'ls -A "$RUN/home/.docker" >"$STUB/during-run"',
   });
   machine.google.secrets.set(KEY, Buffer.from(config));
-  machine.plan('pull.sh', 'cat "$DOCKER_CONFIG/config.json" >"$STUB/config"; stat -c %a "$DOCKER_CONFIG/config.json" >"$STUB/mode"');
+  machine.plan(
+    'pull.sh',
+    'cat "$DOCKER_CONFIG/config.json" >"$STUB/config"; stat -c %a "$DOCKER_CONFIG/config.json" >"$STUB/mode"',
+  );
   await machine.run();
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
   expect(machine.read('config')).toBe(config);
