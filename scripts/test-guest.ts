@@ -13,7 +13,13 @@ if (words.includes('--table')) {
   process.exitCode = right ? 0 : 1;
 } else {
   const check = join(import.meta.dirname, 'check.ts');
-  const tests = spawn(process.execPath, [check, ...FOLDERS, ...words], { stdio: 'inherit' });
+  const tests = spawn(process.execPath, [check, ...FOLDERS, ...words], {
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      MAYFLY_TEST_REQUIRE: [process.env.MAYFLY_TEST_REQUIRE, 'matrix'].join(),
+    },
+  });
   const [code] = await once(tests, 'exit');
   process.exitCode = code ?? 1;
 }

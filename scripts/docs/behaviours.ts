@@ -56,9 +56,7 @@ const LISTS: Readonly<Record<string, string>> = {
 
 /** The page as text; equal tests give equal bytes, whatever their order. */
 export function behavioursPage(tests: readonly NamedTest[]): string {
-  const behaviours = tests
-    .flatMap(readBehaviours)
-    .toSorted(compareBehaviours);
+  const behaviours = tests.flatMap(readBehaviours).toSorted(compareBehaviours);
   const sections = Object.entries(LISTS).flatMap(([letter, title]) => {
     const rows = behaviours.filter((behaviour) => behaviour.letter === letter).map(formatRow);
     if (rows.length === 0) return [];

@@ -1,5 +1,6 @@
 // The fault matrix of docker's commands: each fails once, fails for long, or hangs.
 import { describe, expect, test } from 'vitest';
+import { testsWith } from '#test/guest/boot/parts.ts';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
 
 const TRIES = 3;
@@ -41,24 +42,30 @@ function plant(machine: GuestMachine, call: DockerCall, fault: DockerFault): voi
   }
 }
 
-describe.each(CALLS)('docker $command', (call) => {
+const LIMIT_MS = 300_000;
+
+describe.runIf(testsWith('matrix')).each(CALLS)('docker $command', (call) => {
   const faults = FAULTS.filter((fault) => fault !== 'hangs once' || call.waits !== true);
-  test.concurrent.each(faults)('%s', async (fault) => {
-    await using machine = await GuestMachine.create({
-      container: 'echo said',
-      guest: { tries: TRIES, dockerSeconds: 6, pullSeconds: 6 },
-    });
-    plant(machine, call, fault);
-    await machine.run();
-    const { status, step, cause } = machine.lastMarker();
-    expect(`${status} ${step}`, machine.steps()).toBe(truthOf(call, fault));
-    expect(cause).toBe(status === 'SUCCEEDED' ? 'exit' : 'step-failed');
-    expect(machine.dockerCalls(call.command).length).toBeGreaterThan(0);
-    expect(machine.deletes()).toHaveLength(1);
-    // A container that may have been started is stopped; none is started twice.
-    expect(machine.dockerCalls('run').length).toBeLessThanOrEqual(1);
-    if (status === 'FAILED' && machine.dockerCalls('run').length > 0) {
-      expect(machine.dockerCalls('stop').length).toBeGreaterThan(0);
-    }
-  });
+  test.concurrent.each(faults)(
+    '%s',
+    async (fault) => {
+      await using machine = await GuestMachine.create({
+        container: 'echo said',
+        guest: { tries: TRIES, dockerSeconds: 6, pullSeconds: 6 },
+      });
+      plant(machine, call, fault);
+      await machine.run();
+      const { status, step, cause } = machine.lastMarker();
+      expect(`${status} ${step}`, machine.steps()).toBe(truthOf(call, fault));
+      expect(cause).toBe(status === 'SUCCEEDED' ? 'exit' : 'step-failed');
+      expect(machine.dockerCalls(call.command).length).toBeGreaterThan(0);
+      expect(machine.deletes()).toHaveLength(1);
+      // A container that may have been started is stopped; none is started twice.
+      expect(machine.dockerCalls('run').length).toBeLessThanOrEqual(1);
+      if (status === 'FAILED' && machine.dockerCalls('run').length > 0) {
+        expect(machine.dockerCalls('stop').length).toBeGreaterThan(0);
+      }
+    },
+    LIMIT_MS,
+  );
 });
