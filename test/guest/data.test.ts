@@ -1,7 +1,7 @@
 // Package, inputs and outputs: exactly the right bytes, or a failed step that says which object it was.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -228,5 +228,53 @@ test('a path with a comma or a quote is one mount', async () => {
     `type=bind,source=${machine.work}/outputs/0,"target=/o,""x"""`,
   );
   expect(statSync(join(machine.work, 'outputs/0')).isDirectory()).toBe(true);
-  expect(readFileSync(join(machine.work, 'steps.log'), 'utf8')).toContain('step outputs');
+  expect(machine.steps()).toContain('step outputs');
+});
+
+test('an input whose bytes are not those of the server’s MD5 is fetched again', async () => {
+  await using machine = await GuestMachine.create({
+    request: { inputs: { '/in/a': 'gs://data/a' } },
+    inputs: [{ path: '/in/a', bucket: 'data', object: 'a', generation: '1002', bytes: 4 }],
+    container: 'cat "$WORK/inputs/0"',
+  });
+  machine.google.put('data/a', 'good');
+  machine.google.plant({ at: 'GET /storage/v1/b/data/o/a', kind: 'wrong-bytes' });
+  await machine.run();
+  expect(machine.lastMarker()).toMatchObject({ status: 'SUCCEEDED', detail: 'good' });
+  expect(machine.google.requestsAt('GET /storage/v1/b/data/o/a')).toHaveLength(2);
+});
+
+const FORMAT = 'mkfs.ext4 -q -F -m 0 -E nodiscard';
+const MOUNT = 'mount -o noatime,discard';
+const STRIPE = 'mdadm --create /dev/md0 --run --force --level=0';
+for (const [count, commands] of [
+  [1, [`${FORMAT} ssd-0`, `${MOUNT} ssd-0`]],
+  [2, [`${STRIPE} --raid-devices=2 ssd-0 ssd-1`, `${FORMAT} /dev/md0`, `${MOUNT} /dev/md0`]],
+] as const) {
+  test(`${count} local SSDs are one file system at the scratch folder`, async () => {
+    await using machine = await GuestMachine.create({
+      localSsdCount: count,
+      guest: { localSsds: 'ssd-' },
+    });
+    for (let disk = 0; disk < count; disk += 1) {
+      writeFileSync(join(machine.folder, `ssd-${disk}`), '');
+    }
+    for (const program of ['mdadm', 'mkfs.ext4', 'mount']) {
+      machine.installText(program, `echo "${program} $*" >>"$STUB/disks"`);
+    }
+    await machine.run();
+    expect(machine.lastMarker().status).toBe('SUCCEEDED');
+    const done = machine.read('disks').replace(` ${machine.work}/scratch`, '');
+    expect(done.split('\n')).toEqual(commands);
+  });
+}
+
+test('local SSDs that are not there end the run in step tools', async () => {
+  await using machine = await GuestMachine.create({
+    localSsdCount: 1,
+    guest: { localSsds: 'ssd-' },
+  });
+  await machine.run();
+  expect(machine.lastMarker()).toMatchObject({ cause: 'step-failed', step: 'tools' });
+  expect(machine.lastMarker().detail).toContain('no local SSD');
 });

@@ -20,7 +20,7 @@ export interface Fault {
   readonly at: string;
   readonly times?: number;
   /** A status; no answer at all; a cut connection; done, but the reply cut; another body. */
-  readonly kind: number | 'hang' | 'cut' | 'lose-reply' | 'wrong-md5';
+  readonly kind: number | 'hang' | 'cut' | 'lose-reply' | 'wrong-md5' | 'wrong-bytes';
   /** Runs when the fault is played. */
   readonly whenPlayed?: () => void;
 }
@@ -141,9 +141,10 @@ export class FakeGoogle implements AsyncDisposable {
       typeof fault?.kind === 'number'
         ? { status: fault.kind, body: `planted ${fault.kind}` }
         : this.#route(recorded, fault?.kind === 'wrong-md5');
+    const body = fault?.kind === 'wrong-bytes' ? 'x'.repeat(reply.body?.length ?? 0) : reply.body;
     recorded.status = reply.status;
     if (fault?.kind === 'lose-reply') return void request.socket.destroy();
-    response.writeHead(reply.status, reply.headers ?? {}).end(reply.body);
+    response.writeHead(reply.status, reply.headers ?? {}).end(body);
   }
 
   #route(request: RecordedRequest, wrongMd5: boolean): Reply {
@@ -226,7 +227,10 @@ export class FakeGoogle implements AsyncDisposable {
     return {
       status: 200,
       body: stored.bytes,
-      headers: { 'X-Goog-Generation': String(stored.generation) },
+      headers: {
+        'X-Goog-Generation': String(stored.generation),
+        'X-Goog-Hash': `crc32c=AAAAAA==,md5=${createHash('md5').update(stored.bytes).digest('base64')}`,
+      },
     };
   }
 }
