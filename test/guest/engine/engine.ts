@@ -64,6 +64,8 @@ export class Engine implements AsyncDisposable {
   readonly world: 'plain' | 'cos';
   /** Where docker's client is. */
   readonly client = execFileSync('which', ['docker'], { encoding: 'utf8' }).trim();
+  /** Without the engine's file systems: programs of this project may stand where those allow none. */
+  readonly #enterNetwork: readonly string[];
   readonly #supervisor: ChildProcess;
   readonly #gates: AsyncDisposable[] = [];
 
@@ -80,6 +82,7 @@ export class Engine implements AsyncDisposable {
     this.#supervisor = parts.supervisor;
     const [inside = '', outside = ''] = parts.pids;
     this.enter = ['nsenter', '--target', inside, '--net', '--mount', '--'];
+    this.#enterNetwork = ['nsenter', '--target', inside, '--net', '--'];
     this.outside = ['nsenter', '--target', outside, '--net', '--'];
   }
 
@@ -114,7 +117,7 @@ export class Engine implements AsyncDisposable {
     where: 'inside' | 'outside' = 'inside',
   ): Promise<AsyncDisposable> {
     const socket = join(this.folder, `gate-${where}-${port}`);
-    const enter = where === 'inside' ? this.enter : this.outside;
+    const enter = where === 'inside' ? this.#enterNetwork : this.outside;
     const gate = await openGate({ port, addresses, enter, socket });
     this.#gates.push(gate);
     return gate;
