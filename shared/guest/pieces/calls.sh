@@ -117,8 +117,6 @@ authorize() { printf 'Authorization: Bearer %s' "$TOKEN"; }
 
 # google METHOD URL [curl's options…]: a call with the machine's token.
 google() {
-  CODE=000 REPLY=''
-  CALL_CODE=0
   if ! refresh_token; then
     # What the metadata server answered is no word about this call.
     CODE=000 REPLY=''
@@ -133,6 +131,13 @@ answers() {
   [[ $REPLY != *"$1"* ]] || return 0
   CODE=000
   return 1
+}
+
+# put_json GENERATION TEXT: uploads the text as the object that `address` has named, if it still has that
+# generation (0: if it is not there).
+put_json() {
+  google POST "$UPLOAD_URL&ifGenerationMatch=$1" --header 'Content-Type: application/json' \
+    --data-binary @<(printf '%s' "$2") && answers '"generation"'
 }
 
 # After a call: 0 accepted, 1 may pass, 2 a final no. A refused token is replaced before the next try.

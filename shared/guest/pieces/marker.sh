@@ -35,7 +35,6 @@ write_marker() {
   elif [[ $CODE != 404 ]]; then
     judge || return 1
   fi
-  google POST "$UPLOAD_URL&ifGenerationMatch=$generation" \
-    --header 'Content-Type: application/json' --data-binary @<(printf '%s' "$MARKER") && answers '"generation"' && return 0
+  put_json "$generation" "$MARKER" && return 0
   judge || return 1
 }
