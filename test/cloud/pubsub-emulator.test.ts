@@ -8,11 +8,11 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { readSettings } from '#shared/cloud/config.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
 import { noCredentials } from '#shared/cloud/token.ts';
+import { isRequired } from '#test/required.ts';
 
 const CAPABILITY = 'pubsub-emulator';
 const jar = findEmulator();
-const required = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes(CAPABILITY);
-const missing = jar === null && !required;
+const missing = jar === null && !isRequired(CAPABILITY);
 const suffix = missing ? ' (skipped: no Pub/Sub emulator with Java on this machine)' : '';
 
 let emulator: ChildProcess | null = null;

@@ -8,11 +8,11 @@ import { buildStartupScript } from '#shared/plan/startup-script.ts';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
 import { INSTANCE, makeIntent, SCRIPTS } from '#test/guest/intent.ts';
 import { runBash } from '#test/guest/run-bash.ts';
+import { PIECES } from '#test/guest/sources.ts';
 
 const LISTS_PER_BASH = 250;
 const BASHES = 40;
 const IMAGE = 'busybox';
-const PIECES = join(import.meta.dirname, '../../shared/guest/pieces');
 const BLANKS = /# --- blanks: [\s\S]*?# --- end of blanks ---\n/.exec(SCRIPTS.startup)?.[0] ?? '';
 
 const HOSTILE = [

@@ -5,13 +5,13 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
 import { runBash } from '#test/guest/run-bash.ts';
+import { PIECES } from '#test/guest/sources.ts';
 
 const HOSTILE = '\\x1b\\x5b\\x33\\x31\\x6d\\xff\\xfe\\xc3\\x22\\x5c\\x09\\x00';
 const HOSTILE_TEXT = new TextDecoder().decode(
   Uint8Array.of(0x1b, 0x5b, 0x33, 0x31, 0x6d, 0xff, 0xfe, 0xc3, 0x22, 0x5c, 0x09, 0x00),
 );
 const CHARACTERS_MAX = 800;
-const PIECES = join(import.meta.dirname, '../../shared/guest/pieces');
 
 /** Runs bash with the pieces that make details. */
 function runPieces(script: string): string {

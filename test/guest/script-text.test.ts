@@ -6,10 +6,11 @@ import { describe, expect, test } from 'vitest';
 import { buildShutdownScript, buildStartupScript } from '#shared/plan/startup-script.ts';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
 import { everything, INSTANCE, makeIntent } from '#test/guest/intent.ts';
+import { GUEST_FOLDER, PIECES } from '#test/guest/sources.ts';
+import { isRequired } from '#test/required.ts';
 
 const SCRIPT_BYTES_MAX = 24 * 1024;
 const FACTS = { instanceName: INSTANCE, threads: 4, gpuCount: 0, localSsdCount: 0 };
-const GUEST_FOLDER = join(import.meta.dirname, '../../shared/guest');
 const HOSTILE = {
   args: ["'; id; '", '$(id)', '`id`'],
   inputs: { "/a'$(id)": 'gs://b/`id`.csv' },
@@ -40,9 +41,8 @@ function unpack(script: string): string {
 }
 
 const hasShellCheck = spawnSync('shellcheck', ['--version']).status === 0;
-const isRequired = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes('shellcheck');
 
-describe.skipIf(!hasShellCheck && !isRequired)(
+describe.skipIf(!hasShellCheck && !isRequired('shellcheck'))(
   `ShellCheck${hasShellCheck ? '' : ' (skipped: no shellcheck)'}`,
   () => {
     test('finds nothing in the sources', () => {
@@ -78,7 +78,7 @@ test.for([...VARIANTS, ...OTHERS])('B86: bash parses the script for $title', ({ 
 
 test('the header tells how the packed part is read: it is the sources, without their comments', () => {
   const whole = unpack(buildStartupScript(makeIntent(), FACTS));
-  const source = readFileSync(join(GUEST_FOLDER, 'pieces/end.sh'), 'utf8');
+  const source = readFileSync(join(PIECES, 'end.sh'), 'utf8');
   const code = source.split('\n').filter((line) => !/^\s*(#|$)/.test(line));
   expect(code.length).toBeGreaterThan(50);
   expect(whole).toContain(code.join('\n'));

@@ -6,9 +6,9 @@ import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { testsWith } from '#test/guest/boot/parts.ts';
 import { SigningKeys } from '#test/guest/signing-keys.ts';
+import { PIECES } from '#test/guest/sources.ts';
 
 const TIMEOUT_MS = 300_000;
-const PIECES = join(import.meta.dirname, '../../shared/guest/pieces');
 
 /** All that the script says, run once. */
 function runRealApt(): { status: number | null; said: string; errors: string } {

@@ -15,8 +15,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { PIECES } from '#test/guest/sources.ts';
 
-const PIECES = join(import.meta.dirname, '../../shared/guest/pieces');
 /** What every image has; of apt's, dpkg's and docker's programs only stand-ins are on the path. */
 const REAL = [
   ...['bash', 'cat', 'chmod', 'cp', 'date', 'env', 'install', 'ln', 'mkdir', 'rm', 'sleep'],

@@ -23,6 +23,8 @@ const machine = (change: Partial<SweptMachine> = {}): SweptMachine => ({
 const live: Owner = { kind: 'record', record: record({ state: 'RUNNING' }) };
 const judge = (one: SweptMachine, owner: Owner) =>
   judgeMachine(one, owner, 'mayfly', STRAY_AFTER_MS, NOW_MS);
+const failedAt = (atMs: number) =>
+  ({ status: 'FAILED', cause: 'exit', step: 'run', exitCode: 1, detail: '', atMs }) as const;
 const withLabels = (change: Record<string, string>) => ({ labels: { ...LABELS, ...change } });
 
 describe('what happens to a machine with our label', () => {
@@ -58,14 +60,7 @@ describe('what happens to a machine with our label', () => {
   });
 
   test('a failed machine that is kept for a look goes when its time is over, or when it is stopped', () => {
-    const end = {
-      status: 'FAILED',
-      cause: 'exit',
-      step: 'run',
-      exitCode: 1,
-      detail: '',
-      atMs: NOW_MS - 1000,
-    } as const;
+    const end = failedAt(NOW_MS - 1000);
     const kept = (untilMs: number): Owner => {
       const holder = { by: 'machine', instanceId: '111', zone: ZONE, bootId: '' } as const;
       const last = attempt({ end, claim: holder, kept: { zone: ZONE, untilMs } });
@@ -90,14 +85,7 @@ describe('what happens to a machine with our label', () => {
   });
 
   test('an attempt that ended, or whose stop is ordered, leaves nothing', () => {
-    const end = {
-      status: 'FAILED',
-      cause: 'exit',
-      step: 'run',
-      exitCode: 1,
-      detail: '',
-      atMs: NOW_MS,
-    } as const;
+    const end = failedAt(NOW_MS);
     const over = record({ attempts: [attempt({ end })] });
     expect(judge(machine(), { kind: 'record', record: over })).toMatchObject({ kind: 'doomed' });
     const order = { reason: 'cancelled', cause: 'cancelled', detail: '', atMs: NOW_MS } as const;

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import { isRequired } from '#test/required.ts';
 
 const run = promisify(execFile);
 const missing = await run('gcloud', ['--version']).then(
   () => null,
   () => 'gcloud is not installed',
 );
-const required = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes('gcloud');
 
-if (missing !== null && required) {
+if (missing !== null && isRequired('gcloud')) {
   test('gcloud is there, as this run requires', () => {
     expect(missing).toBeNull();
   });

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { test } from 'vitest';
 import { whyNoNamespace } from '#scripts/local-cloud/host/namespace.ts';
+import { isRequired } from '#test/required.ts';
 
 export type Part = 'apt' | 'guest-agent' | 'matrix' | 'nspawn' | 'qemu';
 
@@ -23,14 +24,13 @@ const WITHOUT_NAMESPACES: readonly Part[] = ['matrix'];
  * part is required and missing, a failed one does.
  */
 export function testsWith(part: Part): boolean {
-  const isRequired = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes(part);
-  if (!isRequired && ONLY_WHEN_ASKED.includes(part)) {
+  if (!isRequired(part) && ONLY_WHEN_ASKED.includes(part)) {
     test.skip(`skipped: it takes minutes; it runs with MAYFLY_TEST_REQUIRE=${part}`, () => {});
     return false;
   }
   const reason = whyMissing(part);
   if (reason === null) return true;
-  if (isRequired) {
+  if (isRequired(part)) {
     test(`${part} is there, as this run requires`, () => {
       throw new Error(reason);
     });

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { openGate } from '#test/guest/engine/gate.ts';
 import { RegistryFront } from '#test/guest/engine/registry-front.ts';
+import { isRequired } from '#test/required.ts';
 
 const run = promisify(execFile);
 
@@ -35,8 +36,8 @@ const NAMESPACES = ['--net', '--mount', '--propagation', 'private'];
 /** Null, or why no engine can run here. Fails where the caller demands one. */
 export function engineMissing(): string | null {
   const reason = whyNoEngine();
-  const required = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes('docker');
-  if (reason !== null && required) throw new Error(`an engine is required here: ${reason}`);
+  if (reason !== null && isRequired('docker'))
+    throw new Error(`an engine is required here: ${reason}`);
   return reason;
 }
 

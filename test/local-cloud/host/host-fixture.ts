@@ -15,12 +15,13 @@ import {
   ProcessMachineHost,
 } from '#scripts/local-cloud/host/process-host.ts';
 import { findProcesses } from '#scripts/local-cloud/sandbox/processes.ts';
+import { isRequired } from '#test/required.ts';
 
 /** Null, or why machines cannot have namespaces here. Fails where the caller demands them. */
 export function namespacesMissing(): string | null {
   const reason = whyNoNamespace();
-  const required = (process.env.MAYFLY_TEST_REQUIRE ?? '').split(',').includes('namespaces');
-  if (reason !== null && required) throw new Error(`namespaces are required here: ${reason}`);
+  if (reason !== null && isRequired('namespaces'))
+    throw new Error(`namespaces are required here: ${reason}`);
   return reason;
 }
 
