@@ -18,6 +18,7 @@ import { localMethods } from '#scripts/local-cloud/controls.ts';
 import { disturb } from '#scripts/local-cloud/faults.ts';
 import { keyMethods } from '#scripts/local-cloud/keys.ts';
 import { loggingMethods } from '#scripts/local-cloud/logging/entries.ts';
+import { sinkMethods } from '#scripts/local-cloud/logging/sinks.ts';
 import { metadataMethods } from '#scripts/local-cloud/metadata/answers.ts';
 import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.ts';
 import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
@@ -51,6 +52,7 @@ const SERVICES: readonly Methods[] = [
   metadataMethods,
   secretMethods,
   loggingMethods,
+  sinkMethods,
   localMethods,
 ];
 

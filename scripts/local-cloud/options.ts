@@ -40,7 +40,7 @@ export interface ComputeOptions {
   readonly requestIdWindowMs: number;
   /** The end by `maxRunDuration` may begin so much later than configured (30 s are documented). */
   readonly ttlDelayMs: number;
-  /** Whether that end leaves a `delete` or `stop` operation of the system; not documented. */
+  /** Whether that end leaves an operation and an event of the system; reported, not documented. */
   readonly ttlOperation: boolean;
   /** How long after its insert an instance stays invisible to get, and to lists. */
   readonly getLagMs: number;
@@ -57,9 +57,20 @@ export interface PubsubOptions {
   readonly duplication: number;
 }
 
+/** How what a service tells by itself comes to its topic. */
+export interface DispatchOptions {
+  readonly delayMs: number;
+  /** Up to so much more, drawn for each message: they may overtake each other. */
+  readonly spreadMs: number;
+  readonly loss: number;
+  readonly duplication: number;
+}
+
 export interface LoggingOptions {
   /** Entries beyond so many bytes push the oldest out. */
   readonly bytesMax: number;
+  /** From an entry to its message on the topic of a sink. */
+  readonly sink: DispatchOptions;
 }
 
 export interface WorldOptions {
@@ -84,7 +95,7 @@ export interface WorldChoices
   readonly storage?: Partial<StorageOptions>;
   readonly compute?: Partial<ComputeOptions>;
   readonly pubsub?: Partial<PubsubOptions>;
-  readonly logging?: Partial<LoggingOptions>;
+  readonly logging?: { readonly bytesMax?: number; readonly sink?: Partial<DispatchOptions> };
 }
 
 const STORAGE_DEFAULTS: StorageOptions = {
@@ -129,6 +140,9 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },
     compute: { ...COMPUTE_DEFAULTS, ...choices.compute },
     pubsub: { deliveryMs: 0, duplication: 0, ...choices.pubsub },
-    logging: { bytesMax: 32 * 1024 * 1024, ...choices.logging },
+    logging: {
+      bytesMax: choices.logging?.bytesMax ?? 32 * 1024 * 1024,
+      sink: { delayMs: 0, spreadMs: 0, loss: 0, duplication: 0, ...choices.logging?.sink },
+    },
   };
 }

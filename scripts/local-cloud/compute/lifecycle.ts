@@ -102,7 +102,8 @@ export function endByTtl(context: Context, id: string, epoch: number): void {
   }
   const ending = terminationAction(machine);
   if (context.world.options.compute.ttlOperation) {
-    systemOperation(context, machine, ending);
+    const deferred = ending === 'delete' ? 'deferredDelete' : 'deferredStop';
+    systemOperation(context, machine, `compute.instances.${deferred}`);
   }
   orderEnd(context, machine, ending);
 }

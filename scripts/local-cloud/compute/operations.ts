@@ -17,6 +17,7 @@ import {
 import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import { copyJson, type JsonObject, timestamp } from '#scripts/local-cloud/json.ts';
+import { logActivity, logSystemEvent } from '#scripts/local-cloud/logging/audit.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 
 export interface NewOperation {
@@ -61,6 +62,11 @@ export function beginOperation(context: Context, order: NewOperation): Operation
     kind: 'operation-running',
     operation: operation.name,
   });
+  if (system) {
+    logSystemEvent(context, operation);
+  } else {
+    logActivity(context, operation, 'first');
+  }
   return operation;
 }
 
@@ -85,6 +91,9 @@ export function finishOperation(
   operation.startMs ??= context.nowMs;
   operation.endMs = context.nowMs;
   operation.error = error;
+  if (operation.user !== SYSTEM) {
+    logActivity(context, operation, 'last');
+  }
   context.world.timers.add(context.nowMs + context.world.options.compute.operationRetentionMs, {
     kind: 'operation-expired',
     operation: name,

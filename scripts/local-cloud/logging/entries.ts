@@ -21,7 +21,8 @@ import {
   type JsonObject,
   timestamp,
 } from '#scripts/local-cloud/json.ts';
-import { keepEntry, type StoredEntry } from '#scripts/local-cloud/logging/state.ts';
+import { receiveEntry } from '#scripts/local-cloud/logging/sinks.ts';
+import type { StoredEntry } from '#scripts/local-cloud/logging/state.ts';
 
 const ENTRY_BYTES_MAX = 256 * 1024;
 const LABELS_MAX = 64;
@@ -96,10 +97,9 @@ function writeEntries(context: Context, call: Call): Reply {
   }
   const refusal = judged.find((one) => 'headers' in one);
   if (body.dryRun !== true && (refusal === undefined || body.partialSuccess === true)) {
-    const { logging, options } = context.world;
     for (const one of judged) {
       if (!('headers' in one)) {
-        keepEntry(logging, one, options.logging.bytesMax);
+        receiveEntry(context, one);
       }
     }
   }

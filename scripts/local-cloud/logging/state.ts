@@ -1,4 +1,4 @@
-// Log entries as the world keeps them: the newest ones, up to a number of bytes.
+// Log entries as the world keeps them: the newest ones, up to a number of bytes; and the sinks.
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 
 export interface StoredEntry {
@@ -9,9 +9,19 @@ export interface StoredEntry {
   readonly bytes: number;
 }
 
+export interface Sink {
+  /** The full name of the topic that it publishes on. */
+  readonly topic: string;
+  readonly matches: (entry: JsonObject) => boolean;
+  /** As it was created, for get and list. */
+  readonly resource: JsonObject;
+}
+
 export interface LoggingState {
   readonly entries: StoredEntry[];
   readonly identities: Set<string>;
+  /** By full name, `projects/P/sinks/S`. */
+  readonly sinks: Map<string, Sink>;
   bytes: number;
   entriesMade: number;
 }
@@ -19,6 +29,7 @@ export interface LoggingState {
 export const createLogging = (): LoggingState => ({
   entries: [],
   identities: new Set(),
+  sinks: new Map(),
   bytes: 0,
   entriesMade: 0,
 });

@@ -1,6 +1,7 @@
 // A message's way through its subscriptions: publish, push, acknowledge or fail, wait, push again, and
 // in the end retention or the dead-letter topic.
 import type { Context } from '#scripts/local-cloud/call.ts';
+import type { DispatchOptions } from '#scripts/local-cloud/options.ts';
 import { pushEvent } from '#scripts/local-cloud/pubsub/envelope.ts';
 import type {
   HeldMessage,
@@ -36,8 +37,25 @@ export function publishMessage(context: Context, topic: string, content: NewMess
   return message.id;
 }
 
-/** Publishes at a later instant: a notification takes its time. */
-export function schedulePublish(
+/** Publishes what a service tells by itself: late, twice or never, and in no promised order. */
+export function publishUnreliably(
+  context: Context,
+  topic: string,
+  content: NewMessage,
+  { delayMs, spreadMs, loss, duplication }: DispatchOptions,
+): void {
+  const { random } = context.world;
+  if (random.chance(loss)) {
+    return;
+  }
+  const copies = random.chance(duplication) ? 2 : 1;
+  for (let copy = 0; copy < copies; copy += 1) {
+    const spread = spreadMs > 0 ? random.below(spreadMs + 1) : 0;
+    schedulePublish(context, topic, content, context.nowMs + delayMs + spread);
+  }
+}
+
+function schedulePublish(
   context: Context,
   topic: string,
   content: NewMessage,

@@ -56,6 +56,7 @@ export const ROUTES: readonly Route[] = [
     GET    ${ZONE}/instances/{instance}/getGuestAttributes compute.instances.getGuestAttributes
     GET    ${PROJECT}/aggregated/instances              compute.instances.aggregatedList
     GET    ${PROJECT}/aggregated/disks                  compute.disks.aggregatedList
+    GET    ${PROJECT}/aggregated/machineTypes           compute.machineTypes.aggregatedList
     POST   ${ZONE}/disks                                compute.disks.insert
     GET    ${ZONE}/disks                                compute.disks.list
     GET    ${ZONE}/disks/{disk}                         compute.disks.get
@@ -101,6 +102,10 @@ export const ROUTES: readonly Route[] = [
 
     POST   /v2/entries:write                            logging.entries.write
     POST   /v2/entries:list                             logging.entries.list
+    POST   /v2/projects/{project}/sinks                 logging.projects.sinks.create
+    GET    /v2/projects/{project}/sinks                 logging.projects.sinks.list
+    GET    /v2/projects/{project}/sinks/{sink}          logging.projects.sinks.get
+    DELETE /v2/projects/{project}/sinks/{sink}          logging.projects.sinks.delete
 
     GET    /oauth2/v3/certs                             oauth2.certs
   `).filter(({ method }) => method !== ''),

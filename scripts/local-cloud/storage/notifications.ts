@@ -16,7 +16,7 @@ import {
   type JsonObject,
   timestamp,
 } from '#scripts/local-cloud/json.ts';
-import { schedulePublish } from '#scripts/local-cloud/pubsub/delivery.ts';
+import { publishUnreliably } from '#scripts/local-cloud/pubsub/delivery.ts';
 import { findBucket } from '#scripts/local-cloud/storage/conditions.ts';
 import {
   type Bucket,
@@ -86,17 +86,18 @@ function send(
   attributes: Readonly<Record<string, string>>,
   data: Uint8Array,
 ): void {
-  const { random, options } = context.world;
-  const { notificationDelayMs, notificationSpreadMs } = options.storage;
-  if (random.chance(options.storage.notificationLoss)) {
-    return;
-  }
-  const copies = random.chance(options.storage.notificationDuplication) ? 2 : 1;
-  for (let copy = 0; copy < copies; copy += 1) {
-    const spread = notificationSpreadMs > 0 ? random.below(notificationSpreadMs + 1) : 0;
-    const dueMs = context.nowMs + notificationDelayMs + spread;
-    schedulePublish(context, config.topic, { data, attributes }, dueMs);
-  }
+  const { storage } = context.world.options;
+  publishUnreliably(
+    context,
+    config.topic,
+    { data, attributes },
+    {
+      delayMs: storage.notificationDelayMs,
+      spreadMs: storage.notificationSpreadMs,
+      loss: storage.notificationLoss,
+      duplication: storage.notificationDuplication,
+    },
+  );
 }
 
 function configResource(bucket: Bucket, config: NotificationConfig): JsonObject {
