@@ -10,6 +10,7 @@ import type {
   Operation,
   OperationsReply,
 } from '#shared/cloud/compute.ts';
+import { getQuotas, zonesOffering } from '#shared/cloud/compute-places.ts';
 import {
   parseAggregatedPage,
   parseDisk,
@@ -36,6 +37,7 @@ import {
   unreadableReply,
 } from '#shared/cloud/errors.ts';
 import type { HttpReply } from '#shared/cloud/http.ts';
+import { placementError } from '#shared/lifecycle/placement-errors.ts';
 
 const PAGE_ITEMS_MAX = 500;
 const OPERATION_PAGES_MAX = 10;
@@ -60,6 +62,8 @@ export function createCompute(options: ComputeOptions): Compute {
         path: ['zones', zone, 'instances', name],
         query: { requestId },
       }),
+    getQuotas: (scope) => getQuotas(rest, scope),
+    zonesOffering: (machineType) => zonesOffering(rest, machineType),
     getOperation: async (zone, name) => {
       const reply = await readResource(rest, 'compute.zoneOperations.get', {
         path: ['zones', zone, 'operations', name],
@@ -100,14 +104,14 @@ async function insertInstance(
   }
 }
 
+/** Google answers every refusal with an error body; anything else came from something between. */
 function classifyInsertError(reply: HttpReply, error: CloudError): InsertReply {
-  const detail = errorDetail(reply);
-  if (error.code === 'rate-limited') return { kind: 'rate-limited', error: detail };
+  const detail = { ...errorDetail(reply), status: reply.status };
   if (error.code === 'conflict') return { kind: 'conflict', error: detail };
-  const refused = reply.status >= 400 && reply.status < 500 && reply.status !== 408;
-  // Google answers every refusal with an error body; anything else came from something between.
-  if (!refused || !isGoogleError(reply.body)) return { kind: 'unknown', error };
-  return { kind: 'refused', status: reply.status, error: detail };
+  const { verdict } = placementError(detail);
+  if (verdict === 'wait') return { kind: 'rate-limited', error: detail };
+  if (verdict === 'unknown' || !isGoogleError(reply.body)) return { kind: 'unknown', error };
+  return { kind: 'refused', error: detail };
 }
 
 type ReadReply<Value> =

@@ -151,7 +151,7 @@ export function parseGuestAttributes(body: unknown): Readonly<Record<string, str
  */
 export function parseAggregatedPage<Item>(
   body: unknown,
-  kind: 'instances' | 'disks',
+  kind: 'instances' | 'disks' | 'machineTypes',
   parseItem: (item: unknown) => Item | null,
 ): ListPage<Item> | null {
   const parsed = pageSchema.safeParse(body);

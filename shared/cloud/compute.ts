@@ -2,8 +2,11 @@
 // "gone" in every answer, because a caller that takes one for the other loses runs or machines.
 import type { CloudError } from '#shared/cloud/errors.ts';
 import type { InstanceBody } from '#shared/plan/model.ts';
+import type { Quota } from '#shared/plan/quota.ts';
 
 export interface ApiErrorDetail {
+  /** HTTP, of an answer to a call. */
+  readonly status?: number;
   readonly code: string;
   readonly message: string;
   /** Values of `quotaInfo` and `errorInfo.metadatas` (or `metadata`), by their own names. */
@@ -48,11 +51,11 @@ export interface Disk {
 
 export type InsertReply =
   | { readonly kind: 'accepted'; readonly operation: Operation }
-  /** A 4xx that is a real no when it answers the first call of an intent; not 408, 409 or 429. */
-  | { readonly kind: 'refused'; readonly status: number; readonly error: ApiErrorDetail }
+  /** A real no, when it answers the first call of an intent. */
+  | { readonly kind: 'refused'; readonly error: ApiErrorDetail }
   /** 409: an instance of that name is there, or was asked for. */
   | { readonly kind: 'conflict'; readonly error: ApiErrorDetail }
-  /** 429, or 403 with a rate-limit reason: nothing was made, repeat later. */
+  /** Nothing was made: repeat later. */
   | { readonly kind: 'rate-limited'; readonly error: ApiErrorDetail }
   /** 408, 5xx, time-out, cut connection, unreadable reply: the machine may appear. */
   | { readonly kind: 'unknown'; readonly error: CloudError };
@@ -89,6 +92,10 @@ export interface Compute {
   insertInstance(zone: string, requestId: string, body: InstanceBody): Promise<InsertReply>;
   getInstance(zone: string, name: string): Promise<MachineReply>;
   deleteInstance(zone: string, name: string, requestId: string): Promise<DeleteInstanceReply>;
+  /** Of a region, or of the whole project (`ALL_REGIONS`); null when they cannot be read. */
+  getQuotas(scope: string): Promise<readonly Quota[] | null>;
+  /** The zones that offer a machine type; null when not all of them can be read. */
+  zonesOffering(machineType: string): Promise<readonly string[] | null>;
   getOperation(zone: string, name: string): Promise<OperationReply>;
   /** Operations of a zone about one instance id, newest first: preempted, hostError, delete … */
   listOperations(zone: string, targetId: string): Promise<OperationsReply>;

@@ -4,8 +4,13 @@
 import { attemptCandidates, spentUsd } from '#shared/lifecycle/attempt-candidates.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { adopt, factOf } from '#shared/lifecycle/decide-attempt.ts';
-import { endSealed } from '#shared/lifecycle/decide-ordered.ts';
-import { endAttempt, endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import {
+  decideAbandoned,
+  decideForeign,
+  decideNoCapacity,
+  decideRefused,
+} from '#shared/lifecycle/decide-refused.ts';
+import { endRun } from '#shared/lifecycle/end-attempt.ts';
 import {
   DETAIL_CHARACTERS_MAX,
   PLACEMENT_LEASE_MS,
@@ -17,10 +22,8 @@ import {
   type InsertFact,
   intentKey,
   type Observation,
-  type PlatformError,
   type Step,
 } from '#shared/lifecycle/observation.ts';
-import { classifyRefusal } from '#shared/lifecycle/placement-errors.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -29,19 +32,28 @@ import {
   withAttempt,
   withState,
 } from '#shared/lifecycle/record.ts';
-import { newAttempt, refusedPlace, walkOn } from '#shared/lifecycle/walk.ts';
+import { newAttempt, walkOn } from '#shared/lifecycle/walk.ts';
 
 const REST: Step = { kind: 'rest' };
 
 /** The write that begins the next attempt with its first intent, or ends a run that must not have one. */
-export function startAttempt(record: RunRecord, context: Context, creator: Creator): Step {
+export function startAttempt(
+  record: RunRecord,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
   const attempt = newAttempt(record, context, creator);
   const begun = { ...record, attempts: [...record.attempts, attempt] };
   const last = record.attempts.at(-1)?.end;
   if (last && attemptCandidates(begun, creator.plan).length === 0) {
     return endRun(record, overBudget(begun, last), context);
   }
-  return walkOn(begun, attempt, context, creator) ?? REST;
+  const next = walkOn(begun, attempt, seen, context, creator);
+  if (next.kind !== 'over') return next;
+  // It is in the record before its claim is taken and it ends.
+  const placing = withState(next.record, 'PLACING', context.nowMs);
+  return { kind: 'write', record: placing, effects: [] };
 }
 
 /** The end of the attempt before stands as the run's, with the reason why none follows it. */
@@ -95,9 +107,8 @@ function decideWalk(
   creator: Creator,
 ): Step {
   if (record.dueMs !== null && record.dueMs > context.nowMs) return REST;
-  return (
-    walkOn(record, attempt, context, creator) ?? decideNoCapacity(record, attempt, seen, context)
-  );
+  const next = walkOn(record, attempt, seen, context, creator);
+  return next.kind === 'over' ? decideNoCapacity(next.record, attempt, seen, context) : next;
 }
 
 function decideInsert(
@@ -187,41 +198,6 @@ function decideConflict(
   return decideForeign(record, attempt, zone, seen, context);
 }
 
-/** Somebody else's machine has our name: it is not touched, and the attempt cannot be placed. */
-function decideForeign(
-  record: RunRecord,
-  attempt: Attempt,
-  zone: string,
-  seen: Observation,
-  context: Context,
-): Step {
-  const message = `an instance named ${attempt.instance} that is not this run's is in ${zone}`;
-  const error = { code: 'ALREADY_EXISTS', message, details: {} };
-  return decidePermanent(record, attempt, error, seen, context);
-}
-
-/**
- * A definite refusal, of the call or of its operation: the next place, or the end. Once the claim is
- * ours no machine of this attempt can work, so that another place is the next attempt's.
- */
-function decideRefused(
-  record: RunRecord,
-  attempt: Attempt,
-  error: PlatformError,
-  seen: Observation,
-  context: Context,
-  creator: Creator,
-): Step {
-  if (classifyRefusal(error) === 'stop') {
-    return decidePermanent(record, attempt, error, seen, context);
-  }
-  const refused = refusedPlace(record, attempt, error, context);
-  const left = refused.attempts.at(-1) ?? attempt;
-  const next = walkOn(refused, left, context, creator);
-  if (next === null) return decideNoCapacity(refused, left, seen, context);
-  return seen.claim?.kind === 'held' ? decideFenced(record, attempt, seen, context) : next;
-}
-
 function decideOperation(
   record: RunRecord,
   attempt: Attempt,
@@ -253,84 +229,4 @@ function decideOperation(
     return adopt(record, attempt, seen.claim.holder, context);
   }
   return decideRefused(record, attempt, operation.error, seen, context, creator);
-}
-
-/**
- * Its outcome stays unknown, or an earlier pass died with the claim in hand: the claim decides.
- * Ours: nothing of this attempt can work, the next attempt begins. A machine's: it is adopted.
- */
-function decideAbandoned(
-  record: RunRecord,
-  attempt: Attempt,
-  seen: Observation,
-  context: Context,
-): Step {
-  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
-  const holder = seen.claim.holder;
-  if (holder.by === 'machine') return adopt(record, attempt, holder, context);
-  return decideFenced(record, attempt, seen, context);
-}
-
-/** The claim is ours and nothing else is known: the attempt ends, the next one begins elsewhere. */
-function decideFenced(
-  record: RunRecord,
-  attempt: Attempt,
-  seen: Observation,
-  context: Context,
-): Step {
-  const zone = attempt.intents.at(-1)?.candidate.zone ?? 'a zone';
-  const detail = `whether ${zone} made the machine could not be learnt`;
-  const closed = endSealed(record, seen, context, () =>
-    endWithout('machine-lost', { detail, atMs: context.nowMs }),
-  );
-  if (closed.kind !== 'write') return closed;
-  const end = endWithout('machine-lost', { detail, atMs: context.nowMs });
-  return endAttempt(record, end, null, context, 'abandoned');
-}
-
-/** A no that no other place can change. No attempt ends while its claim is free (R3). */
-function decidePermanent(
-  record: RunRecord,
-  attempt: Attempt,
-  error: PlatformError,
-  seen: Observation,
-  context: Context,
-): Step {
-  const detail = `the platform refused the machine: ${error.code}: ${error.message}`;
-  const refused = refusedPlace(record, attempt, error, context);
-  return decideUnplaced(refused, attempt, seen, context, () =>
-    endWithout('refused', { detail, atMs: context.nowMs }),
-  );
-}
-
-function decideNoCapacity(
-  record: RunRecord,
-  attempt: Attempt,
-  seen: Observation,
-  context: Context,
-): Step {
-  return decideUnplaced(record, attempt, seen, context, () => {
-    const last = record.places.at(-1);
-    const cause = last !== undefined && /quota/i.test(last.code) ? 'quota' : 'stock-out';
-    const tried = `${record.placesCount} places tried`;
-    const detail = last === undefined ? tried : `${tried}, the last ${last.zone}: ${last.code}`;
-    return endWithout(cause, {
-      detail: `${detail} ${last?.message ?? ''}`.trim(),
-      atMs: context.nowMs,
-    });
-  });
-}
-
-/** Ends an attempt that got no machine, after taking its claim; a machine that holds it is adopted. */
-function decideUnplaced(
-  record: RunRecord,
-  attempt: Attempt,
-  seen: Observation,
-  context: Context,
-  end: () => ReturnType<typeof endWithout>,
-): Step {
-  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
-  const holder = seen.claim.holder;
-  if (holder.by === 'machine') return adopt(record, attempt, holder, context);
-  return endSealed(record, seen, context, end);
 }

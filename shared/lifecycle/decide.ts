@@ -25,5 +25,5 @@ function decideBetween(record: RunRecord, seen: Observation, context: Context): 
   }
   if (record.dueMs === null || record.dueMs > context.nowMs) return { kind: 'rest' };
   if (context.creator === null) return seen.looked ? { kind: 'rest' } : { kind: 'publish-look' };
-  return startAttempt(record, context, context.creator);
+  return startAttempt(record, seen, context, context.creator);
 }

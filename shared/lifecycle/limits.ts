@@ -10,6 +10,11 @@ export const REPEAT_WINDOW_MS = 30 * 60_000;
 export const PLACEMENT_LEASE_MS = 60_000;
 /** Pauses between two walks over all candidates: first, factor, longest. */
 export const WALK_PAUSE_MS = { first: 30_000, factor: 2, longest: 300_000 } as const;
+/** Pauses before the same place is tried again, and how often it is in one walk. */
+export const PLACE_PAUSE_MS = { first: 10_000, factor: 3, longest: 60_000 } as const;
+export const PLACE_WAITS_MAX = 2;
+/** A place that failed or was preempted no longer ago is tried after the others. */
+export const FAILED_LATELY_MS = 10 * 60_000;
 /** Pauses before a further attempt, by how many of its counter were used; the first begins at once. */
 export const RETRY_PAUSE_MS = { first: 10_000, factor: 2, longest: 300_000 } as const;
 /** Attempts that may end because an insert's outcome could not be learnt. */

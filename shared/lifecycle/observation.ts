@@ -4,6 +4,7 @@ import type { BootReport } from '#shared/lifecycle/boot-report.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+import type { Quotas } from '#shared/plan/quota.ts';
 
 export type MachineFact =
   | {
@@ -23,6 +24,8 @@ export const isStopped = (status: string) =>
   status === 'TERMINATED' || status === 'STOPPED' || status === 'SUSPENDED';
 
 export interface PlatformError {
+  /** Of an answer to a call; an operation's error has none. */
+  readonly status?: number;
   readonly code: string;
   readonly message: string;
   readonly details: Readonly<Record<string, string>>;
@@ -70,6 +73,7 @@ export interface Observation {
   /** By machine key; null when the machine has said nothing, or it cannot be read. */
   readonly bootReports: Readonly<Record<string, BootReport | null>>;
   readonly disks: Readonly<Record<string, 'gone' | 'there' | 'unknown'>>;
+  readonly quotas: Quotas | null;
   /** The marker was sealed by the control plane, in this pass or before. */
   readonly sealed: boolean;
   /** The result and its index entry are written. */
@@ -91,6 +95,7 @@ export const NOTHING_SEEN: Observation = {
   endings: {},
   bootReports: {},
   disks: {},
+  quotas: null,
   sealed: false,
   finished: false,
   looked: false,
@@ -123,6 +128,7 @@ export type Step =
       readonly zone: string;
       readonly operation: string;
     }
+  | { readonly kind: 'read-quotas'; readonly scopes: readonly string[] }
   | { readonly kind: 'read-ending'; readonly zone: string; readonly instanceId: string }
   | ({ readonly kind: 'read-boot-report' } & MachineName)
   | ({ readonly kind: 'delete-machine' } & MachineName)

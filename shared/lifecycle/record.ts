@@ -3,12 +3,15 @@
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
 import type { KeptMachine } from '#shared/lifecycle/kept.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
+import type { Verdict } from '#shared/lifecycle/placement-errors.ts';
 import type { RunState } from '#shared/lifecycle/transitions.ts';
+import { CANDIDATES_MAX } from '#shared/plan/limits.ts';
 import type { Candidate, RetryPolicy, Runtime } from '#shared/plan/model.ts';
 
 export const RECORD_SCHEMA = 1;
 export const HISTORY_MAX = 200;
-export const PLACES_MAX = 100;
+/** As many as a request may have candidates, so that a walk knows which of them it has tried. */
+export const PLACES_MAX = CANDIDATES_MAX;
 
 /** What the request fixed and every function needs, so that only submit reads the request. */
 export interface Terms {
@@ -21,7 +24,7 @@ export interface Terms {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-/** A place that did not give a machine, with the platform's reason. */
+/** A place that did not give a machine, with the platform's reason and what that means for others. */
 export interface Place {
   readonly attempt: number;
   readonly zone: string;
@@ -29,6 +32,12 @@ export interface Place {
   readonly provisioningModel: string;
   readonly code: string;
   readonly message: string;
+  readonly verdict: Verdict;
+  readonly cause: 'stock-out' | 'quota' | 'refused';
+  /** Waiting may help: it is not a limit below what one machine needs. */
+  readonly mayPass: boolean;
+  /** Zones that have stock, if the platform named some. */
+  readonly zonesWithStock?: readonly string[];
   readonly atMs: number;
 }
 
@@ -96,8 +105,9 @@ export interface Attempt {
   readonly nonce: string;
   readonly instance: string;
   readonly startedMs: number;
-  /** Index of the next candidate of the walk, and when the first walk began. */
-  readonly cursor: number;
+  /** The walk over the candidates, from 1, and how many places the run had tried when it began. */
+  readonly walk: number;
+  readonly walkFrom: number;
   /** Open intents only; `intentCount` is the number of the last one ever written. */
   readonly intents: readonly Intent[];
   readonly intentCount: number;

@@ -5,16 +5,21 @@ import { attemptCandidates } from '#shared/lifecycle/attempt-candidates.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import {
   INTENTS_MAX,
+  PLACE_PAUSE_MS,
   PLACEMENT_LEASE_MS,
   pauseMs,
   WALK_PAUSE_MS,
 } from '#shared/lifecycle/limits.ts';
-import type { PlatformError, Step } from '#shared/lifecycle/observation.ts';
+import type { Observation, PlatformError, Step } from '#shared/lifecycle/observation.ts';
+import {
+  nextCandidate,
+  placesOfWalk,
+  withPlace,
+  withShortPlaces,
+} from '#shared/lifecycle/places.ts';
 import {
   type Attempt,
   type Intent,
-  PLACES_MAX,
-  type Place,
   type RunRecord,
   withAttempt,
   withState,
@@ -22,8 +27,13 @@ import {
 import { deadlineSeconds } from '#shared/plan/deadline.ts';
 import type { Candidate } from '#shared/plan/model.ts';
 import { instanceName, requestId } from '#shared/plan/names.ts';
+import { quotaScopes, shortQuota } from '#shared/plan/quota.ts';
 
-const MESSAGE_CHARACTERS_MAX = 300;
+/** The walk is over, and waiting for capacity is, too. */
+export interface WalkOver {
+  readonly kind: 'over';
+  readonly record: RunRecord;
+}
 
 export function newAttempt(record: RunRecord, context: Context, creator: Creator): Attempt {
   const number = record.attempts.length + 1;
@@ -32,7 +42,8 @@ export function newAttempt(record: RunRecord, context: Context, creator: Creator
     nonce: creator.nonce,
     instance: instanceName(context.deployment, record.runId, number),
     startedMs: context.nowMs,
-    cursor: 0,
+    walk: 1,
+    walkFrom: record.placesCount,
     intents: [],
     intentCount: 0,
     claim: null,
@@ -43,24 +54,47 @@ export function newAttempt(record: RunRecord, context: Context, creator: Creator
   };
 }
 
-/** The write that orders the next creation, or pauses the walk; null when the walk is over. */
+/** The next of the walk: the quotas are read where it begins, a creation is ordered, or it pauses. */
 export function walkOn(
   record: RunRecord,
   attempt: Attempt,
+  seen: Observation,
   context: Context,
   creator: Creator,
-): Step | null {
+): Step | WalkOver {
   const candidates = attemptCandidates(record, creator.plan);
-  const candidate = candidates[attempt.cursor];
-  if (candidate !== undefined && attempt.intentCount < INTENTS_MAX) {
-    if (context.nowMs >= creator.untilMs) return pause(record, context, attempt.cursor, 0);
-    return orderIntent(record, attempt, candidate, context);
+  const { gpu } = creator.plan.request.resources;
+  const begins = attempt.walkFrom === record.placesCount;
+  const scopes = begins && seen.quotas === null ? quotaScopes(candidates, gpu) : [];
+  if (scopes.length > 0) return { kind: 'read-quotas', scopes };
+  const open = begins
+    ? withShortPlaces(record, attempt, candidates, context.nowMs, (candidate) =>
+        shortQuota(candidate, gpu, seen.quotas ?? {}),
+      )
+    : record;
+  const candidate = nextCandidate(open, attempt, candidates, context.nowMs);
+  if (candidate === null || attempt.intentCount >= INTENTS_MAX) {
+    return walkAgain(open, attempt, context);
   }
-  const walks = Math.ceil(attempt.intentCount / Math.max(1, candidates.length));
-  const pauseFor = pauseMs(WALK_PAUSE_MS, Math.max(0, walks - 1), context.fraction);
+  if (context.nowMs >= creator.untilMs) return pause(open, context, 0);
+  return orderIntent(open, attempt, candidate, context);
+}
+
+/** All candidates once more after a pause, for as long as the request waits and waiting may help. */
+function walkAgain(record: RunRecord, attempt: Attempt, context: Context): Step | WalkOver {
+  const pauseFor = pauseMs(WALK_PAUSE_MS, attempt.walk - 1, context.fraction);
   const endsMs = attempt.startedMs + record.terms.waitForCapacitySeconds * 1000;
+  const mayPass = placesOfWalk(record, attempt).some((place) => place.mayPass);
   const mayWait = attempt.intentCount < INTENTS_MAX && context.nowMs + pauseFor <= endsMs;
-  return mayWait ? pause(record, context, 0, pauseFor) : null;
+  if (!mayPass || !mayWait) return { kind: 'over', record };
+  const again = { walk: attempt.walk + 1, walkFrom: record.placesCount };
+  return pause(withAttempt(record, again), context, pauseFor);
+}
+
+/** The same place is tried again in a while. */
+export function waitHere(record: RunRecord, attempt: Attempt, context: Context): Step {
+  const waits = placesOfWalk(record, attempt).filter(({ verdict }) => verdict === 'wait').length;
+  return pause(record, context, pauseMs(PLACE_PAUSE_MS, waits - 1, context.fraction));
 }
 
 function orderIntent(
@@ -84,7 +118,6 @@ function orderIntent(
   const ordered = withAttempt(record, {
     intents: [...attempt.intents, intent],
     intentCount: number,
-    cursor: attempt.cursor + 1,
   });
   const placing = withState(ordered, 'PLACING', context.nowMs);
   const dueMs = context.nowMs + PLACEMENT_LEASE_MS;
@@ -95,8 +128,8 @@ function orderIntent(
   };
 }
 
-function pause(record: RunRecord, context: Context, cursor: number, milliseconds: number): Step {
-  const waiting = withState(withAttempt(record, { cursor }), 'WAITING', context.nowMs);
+function pause(record: RunRecord, context: Context, milliseconds: number): Step {
+  const waiting = withState(record, 'WAITING', context.nowMs);
   return {
     kind: 'write',
     record: { ...waiting, dueMs: context.nowMs + milliseconds },
@@ -113,19 +146,6 @@ export function refusedPlace(
 ): RunRecord {
   const intent = attempt.intents.at(-1);
   if (intent === undefined) return record;
-  const { zone, machineType, provisioningModel } = intent.candidate;
-  const place: Place = {
-    attempt: attempt.number,
-    zone,
-    machineType,
-    provisioningModel,
-    code: error.code,
-    message: error.message.slice(0, MESSAGE_CHARACTERS_MAX),
-    atMs: context.nowMs,
-  };
-  return {
-    ...withAttempt(record, { intents: attempt.intents.slice(0, -1) }),
-    places: [...record.places, place].slice(-PLACES_MAX),
-    placesCount: record.placesCount + 1,
-  };
+  const settled = withAttempt(record, { intents: attempt.intents.slice(0, -1) });
+  return withPlace(settled, attempt, { candidate: intent.candidate, error }, context.nowMs);
 }

@@ -62,7 +62,7 @@ export const DISK_USD_PER_GIB_HOUR: Readonly<Record<string, number>> = {
 
 /** Machine types and places of one run: a walk over more would never end in time. */
 export const MACHINE_TYPES_MAX = 20;
-export const CANDIDATES_MAX = 200;
+export const CANDIDATES_MAX = 100;
 
 /** Values in faults are cut to this many characters. */
 export const FAULT_VALUE_CHARACTERS_MAX = 120;

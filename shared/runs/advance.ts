@@ -30,6 +30,7 @@ import {
   readMachineFact,
   readMarkerFact,
   readOperationFact,
+  readQuotas,
 } from '#shared/runs/observe.ts';
 import { type LoadedRecord, loadRecord, swapRecord } from '#shared/runs/record-store.ts';
 
@@ -220,9 +221,10 @@ class Pass {
     }
     const key = intentKey(attempt.number, number);
     const first = this.#ownIntent === key;
-    this.#ownIntent = null;
     const target = { record: this.#loaded.record, attempt, intent };
     const fact = await insertMachine(this.#deps, creator, target, first);
+    // A call that was only limited made nothing: the next one is the first still.
+    if (fact.kind !== 'rate-limited') this.#ownIntent = null;
     this.#see({ inserts: { ...this.#seen.inserts, [key]: fact } });
   }
 
@@ -265,6 +267,8 @@ class Pass {
         const fact = await readOperationFact(deps, step.zone, step.operation);
         return this.#see({ operations: { ...this.#seen.operations, [step.key]: fact } });
       }
+      case 'read-quotas':
+        return this.#see({ quotas: await readQuotas(deps, record.runId, step.scopes) });
       case 'read-ending': {
         const ending = await readEnding(deps, step.zone, step.instanceId);
         return this.#see({ endings: { ...this.#seen.endings, [step.instanceId]: ending } });

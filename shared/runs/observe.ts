@@ -6,6 +6,7 @@ import { readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
 import type { MachineFact, MarkerFact, OperationFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt } from '#shared/lifecycle/record.ts';
 import { markerObject } from '#shared/plan/objects.ts';
+import type { Quotas } from '#shared/plan/quota.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
 /** The live marker of an attempt; one that cannot be read or is not its word counts as none. */
@@ -91,4 +92,24 @@ export async function readEnding(
 function isPerson(user: string | null, deps: RunDeps): boolean {
   if (user === null || user === 'system' || user === 'system@google.com') return false;
   return !deps.settings.plan.workerServiceAccounts.includes(user);
+}
+
+/** The quotas of each scope; one that cannot be read is left out, and stops nothing. */
+export async function readQuotas(
+  deps: RunDeps,
+  runId: string,
+  scopes: readonly string[],
+): Promise<Quotas> {
+  const read = await Promise.all(
+    scopes.map(async (scope) => [scope, await deps.compute.getQuotas(scope)] as const),
+  );
+  const known = read.flatMap(([scope, quotas]) =>
+    quotas === null ? [] : [[scope, quotas] as const],
+  );
+  const unknown = read.flatMap(([scope, quotas]) => (quotas === null ? [scope] : []));
+  deps.log('INFO', 'quotas-read', `${runId}: ${known.length} of ${scopes.length}`, {
+    runId,
+    unknown,
+  });
+  return Object.fromEntries(known);
 }

@@ -243,7 +243,7 @@ test.each([
       'quotaExceeded',
       'Quota CPUS exceeded. Limit: 24.0 in region us-central1.',
     ),
-    expected: { kind: 'refused', status: 403, error: { code: 'quotaExceeded' } },
+    expected: { kind: 'refused', error: { status: 403, code: 'quotaExceeded' } },
   },
   {
     name: 'the rate limit',
@@ -253,7 +253,7 @@ test.each([
   {
     name: 'no capacity',
     answer: googleError(503, 'insufficientCapacity'),
-    expected: { kind: 'unknown', error: { code: 'unavailable', reason: 'insufficientCapacity' } },
+    expected: { kind: 'refused', error: { status: 503, code: 'insufficientCapacity' } },
   },
 ])('P39: $name is told by its reason', async ({ answer, expected }) => {
   await using opened = await open(() => answer);

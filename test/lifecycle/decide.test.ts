@@ -13,6 +13,7 @@ import {
   intent,
   marker,
   NOW_MS,
+  place,
   record,
   seen,
 } from '#test/lifecycle/fixtures.ts';
@@ -291,18 +292,8 @@ describe('no attempt ends with a free claim', () => {
     const placing = record({
       state: 'PLACING',
       terms: { ...record().terms, waitForCapacitySeconds: 0 },
-      attempts: [attempt({ intents: [], intentCount: 1, cursor: 1 })],
-      places: [
-        {
-          attempt: 1,
-          zone: ZONE,
-          machineType: 'e2-standard-4',
-          provisioningModel: 'STANDARD',
-          code: 'ZONE_RESOURCE_POOL_EXHAUSTED',
-          message: '',
-          atMs: NOW_MS,
-        },
-      ],
+      attempts: [attempt({ intents: [], intentCount: 1 })],
+      places: [place()],
       placesCount: 1,
     });
     const submit = context({ creator: creator() });
@@ -654,7 +645,10 @@ describe('where a further attempt may go', () => {
   ) => {
     const terms = { ...record().terms, budgetUsd: budgetUsd ?? null };
     const run = record({ state: 'WAITING', dueMs: NOW_MS, attempts, terms });
-    return written(decide(run, seen(), context({ creator: creator({ candidates }) })));
+    const later = NOW_MS + 7_200_000;
+    return written(
+      decide(run, seen(), context({ nowMs: later, creator: creator({ candidates }) })),
+    );
   };
   const typeOf = (run: RunRecord) => run.attempts.at(-1)?.intents[0]?.candidate.machineType;
 

@@ -2,8 +2,8 @@
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { hashNonce, type Marker } from '#shared/lifecycle/marker.ts';
 import { NOTHING_SEEN, type Observation } from '#shared/lifecycle/observation.ts';
-import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
-import type { Candidate, RunPlan } from '#shared/plan/model.ts';
+import type { Attempt, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
+import type { Candidate, GpuNeed, RunPlan } from '#shared/plan/model.ts';
 
 export const NOW_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
 export const NONCE = '0123456789abcdef0123456789abcdef';
@@ -36,7 +36,8 @@ export const attempt = (change: Partial<Attempt> = {}): Attempt => ({
   nonce: NONCE,
   instance: INSTANCE,
   startedMs: NOW_MS,
-  cursor: 1,
+  walk: 1,
+  walkFrom: 0,
   intents: [intent()],
   intentCount: 1,
   claim: null,
@@ -44,6 +45,20 @@ export const attempt = (change: Partial<Attempt> = {}): Attempt => ({
   order: null,
   facts: null,
   end: null,
+  ...change,
+});
+
+export const place = (change: Partial<Place> = {}): Place => ({
+  attempt: 1,
+  zone: 'us-central1-a',
+  machineType: 'e2-standard-4',
+  provisioningModel: 'STANDARD',
+  code: 'ZONE_RESOURCE_POOL_EXHAUSTED',
+  message: 'no stock',
+  verdict: 'next-zone',
+  cause: 'stock-out',
+  mayPass: true,
+  atMs: NOW_MS,
   ...change,
 });
 
@@ -119,8 +134,11 @@ export const context = (change: Partial<Context> = {}): Context => ({
 });
 
 /** What submit brings along; the plan has candidates and nothing else that deciding reads. */
-export const creator = (change: Partial<Pick<RunPlan, 'candidates'>> = {}): Creator => ({
-  plan: { candidates: [candidate()], ...change } as RunPlan,
+export const creator = (
+  change: Partial<Pick<RunPlan, 'candidates'>> = {},
+  gpu: GpuNeed | null = null,
+): Creator => ({
+  plan: { candidates: [candidate()], request: { resources: { gpu } }, ...change } as RunPlan,
   nonce: 'fedcba9876543210fedcba9876543210',
   ownIntent: null,
   untilMs: Number.POSITIVE_INFINITY,

@@ -9,13 +9,14 @@ import {
 } from '#scripts/local-cloud/call.ts';
 import { diskResource } from '#scripts/local-cloud/compute/disks.ts';
 import { pageOf } from '#scripts/local-cloud/compute/paging.ts';
+import { typeResource } from '#scripts/local-cloud/compute/places.ts';
 import { instanceResource } from '#scripts/local-cloud/compute/resources.ts';
 import { type ComputeState, regionsOf } from '#scripts/local-cloud/compute/state.ts';
 import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 
-type Kind = 'instances' | 'disks';
+type Kind = 'instances' | 'disks' | 'machineTypes';
 
 interface Listed {
   readonly zone: string;
@@ -23,12 +24,20 @@ interface Listed {
   readonly resource: JsonObject;
 }
 
-function everything(context: Context, kind: Kind): Listed[] {
+function everything(context: Context, kind: Kind, project: string): Listed[] {
   const { world, nowMs } = context;
   if (kind === 'disks') {
     return [...world.compute.disks.values()].map((disk) => {
       return { zone: disk.zone, name: disk.name, resource: diskResource(world, disk) };
     });
+  }
+  if (kind === 'machineTypes') {
+    return [...world.compute.zones].flatMap(([zone, types]) =>
+      [...types].map((name) => {
+        const resource = typeResource(world, project, zone, name);
+        return { zone, name, resource };
+      }),
+    );
   }
   return [...world.compute.machines.values()]
     .filter(({ createdMs }) => nowMs - createdMs >= world.options.compute.listLagMs)
@@ -57,7 +66,7 @@ function select(
     const rule = `Invalid value for field 'filter': '${filter}'. Invalid list filter expression.`;
     return refusal ?? refuse(400, 'invalid', rule);
   }
-  const found = everything(context, kind).filter(
+  const found = everything(context, kind, project).filter(
     ({ zone, resource }) => inScope(zone) && matches(resource),
   );
   const page = pageOf(found, ({ zone, name }) => `${zone}/${name}`, call.params);
@@ -134,7 +143,7 @@ function aggregate(kind: Kind) {
       }
     }
     const body: JsonObject = {
-      kind: `compute#${kind === 'disks' ? 'disk' : 'instance'}AggregatedList`,
+      kind: `compute#${kind.replace(/s$/, '')}AggregatedList`,
       id: `projects/${call.params.project}/aggregated/${kind}`,
       ...selected.fields,
       items,
@@ -148,4 +157,5 @@ export const listMethods: Methods = {
   'compute.instances.aggregatedList': aggregate('instances'),
   'compute.disks.list': listZone('disks'),
   'compute.disks.aggregatedList': aggregate('disks'),
+  'compute.machineTypes.aggregatedList': aggregate('machineTypes'),
 };

@@ -11,6 +11,7 @@ import {
 import { regionOf } from '#scripts/local-cloud/compute/catalogue.ts';
 import { usageOf } from '#scripts/local-cloud/compute/placement.ts';
 import { computeLink, regionsOf } from '#scripts/local-cloud/compute/state.ts';
+import { denied } from '#scripts/local-cloud/iam.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 
@@ -47,7 +48,12 @@ function regionResource(world: World, project: string, region: string): JsonObje
   };
 }
 
-function typeResource(world: World, project: string, zone: string, name: string): JsonObject {
+export function typeResource(
+  world: World,
+  project: string,
+  zone: string,
+  name: string,
+): JsonObject {
   const spec = world.options.compute.machineTypes[name];
   const resource: JsonObject = {
     kind: 'compute#machineType',
@@ -78,8 +84,11 @@ function listZones({ world }: Context, { params }: Call): Reply {
   return ok({ kind: 'compute#zoneList', id: `projects/${project}/zones`, items });
 }
 
-function getRegion({ world }: Context, { params }: Call): Reply {
+function getRegion(context: Context, { principal, params }: Call): Reply {
+  const { world } = context;
   const { project = '', region = '' } = params;
+  const refusal = denied(context, principal, 'compute.regions.get', `projects/${project}`);
+  if (refusal !== null) return refusal;
   return regionsOf(world.compute).includes(region)
     ? ok(regionResource(world, project, region))
     : notFound(`${project}/regions/${region}`);
@@ -108,8 +117,11 @@ function listMachineTypes({ world }: Context, { params }: Call): Reply {
   return ok({ kind: 'compute#machineTypeList', items });
 }
 
-function getProject({ world }: Context, { params }: Call): Reply {
+function getProject(context: Context, { principal, params }: Call): Reply {
+  const { world } = context;
   const { project = '' } = params;
+  const refusal = denied(context, principal, 'compute.projects.get', `projects/${project}`);
+  if (refusal !== null) return refusal;
   const number = world.options.compute.projectNumber;
   return ok({
     kind: 'compute#project',

@@ -24,6 +24,7 @@ const MACHINES_MAKE = [
   ...['compute.instances.setServiceAccount', 'compute.instances.setTags', 'compute.disks.create'],
   ...['compute.subnetworks.use', 'compute.subnetworks.useExternalIp'],
 ];
+const PLACES = ['compute.machineTypes.list', 'compute.regions.get', 'compute.projects.get'];
 const LISTS = [
   'compute.instances.list',
   'compute.disks.list',
@@ -44,7 +45,7 @@ export function localGrants(objects: readonly string[] = []): readonly Grant[] {
   return [
     grant('submit', OBJECTS_WRITE, bucket),
     grant('submit', OBJECTS_READ, 'projects/_/buckets/'),
-    grant('submit', [...MACHINES_MAKE, ...MACHINES_END], project),
+    grant('submit', [...MACHINES_MAKE, ...MACHINES_END, ...PLACES], project),
     grant('submit', ['iam.serviceAccounts.actAs'], project),
     grant('submit', ['pubsub.topics.publish'], topics),
     grant('finalize', OBJECTS_WRITE, bucket),

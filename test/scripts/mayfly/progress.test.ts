@@ -9,7 +9,8 @@ const attempt = (fields: Partial<Attempt> = {}): Attempt => ({
   nonce: '0'.repeat(32),
   instance: 'mayfly-big-0123456789ab-1',
   startedMs: START,
-  cursor: 0,
+  walk: 1,
+  walkFrom: 0,
   intents: [],
   intentCount: 0,
   claim: null,
@@ -27,6 +28,9 @@ const place = (zone: string, atMs: number): Place => ({
   provisioningModel: 'STANDARD',
   code: 'ZONE_RESOURCE_POOL_EXHAUSTED',
   message: 'The zone does not have enough resources',
+  verdict: 'next-zone',
+  cause: 'stock-out',
+  mayPass: true,
   atMs,
 });
 

@@ -3,7 +3,7 @@ import type { Guard } from '#test/simulation/swarm/guards.ts';
 
 const DECIDE_ATTEMPT = 'shared/lifecycle/decide-attempt.ts';
 const DECIDE_ORDERED = 'shared/lifecycle/decide-ordered.ts';
-const DECIDE_PLACEMENT = 'shared/lifecycle/decide-placement.ts';
+const DECIDE_REFUSED = 'shared/lifecycle/decide-refused.ts';
 const END_ATTEMPT = 'shared/lifecycle/end-attempt.ts';
 const FAILURES = 'shared/lifecycle/failures.ts';
 const ADVANCE = 'shared/runs/advance.ts';
@@ -124,7 +124,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     serves: 'R3',
     edits: [
       {
-        file: DECIDE_PLACEMENT,
+        file: DECIDE_REFUSED,
         find: "  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };\n  const holder = seen.claim.holder;\n  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  return decideFenced(record, attempt, seen, context);",
         replace: '  return decideFenced(record, attempt, seen, context);',
       },
@@ -135,7 +135,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     serves: 'R3',
     edits: [
       {
-        file: DECIDE_PLACEMENT,
+        file: DECIDE_REFUSED,
         find: "  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };\n  const holder = seen.claim.holder;\n  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  return endSealed(record, seen, context, end);",
         replace: '  return endSealed(record, seen, context, end);',
       },
@@ -146,7 +146,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     serves: 'R3',
     edits: [
       {
-        file: DECIDE_PLACEMENT,
+        file: DECIDE_REFUSED,
         find: "  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  return decideFenced(",
         replace: '  return decideFenced(',
       },
