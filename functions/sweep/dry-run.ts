@@ -1,8 +1,9 @@
 // A pass that changes nothing: the same code over dependencies that say yes to every write and delete
 // and do none of them.
+import type { SweepReport } from '#functions/sweep/report.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
-export function dryRunDeps(deps: RunDeps): RunDeps {
+export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
   const { compute, store } = deps;
   const accepted = (zone: string, name: string, operationType: string) => ({
     kind: 'accepted' as const,
@@ -34,6 +35,11 @@ export function dryRunDeps(deps: RunDeps): RunDeps {
       deleteInstance: async (zone, name) => accepted(zone, name, 'delete'),
       deleteDisk: async (zone, name) => accepted(zone, name, 'delete'),
     },
-    publisher: { publish: async () => 'dry-run' },
+    publisher: {
+      publish: async () => {
+        report.looks.published += 1;
+        return 'dry-run';
+      },
+    },
   };
 }

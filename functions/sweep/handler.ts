@@ -1,98 +1,136 @@
 // sweep: one pass over everything that carries our label and everything that is recorded as active.
 // Machines are listed first, records read second, what is absent asked for third, markers read last.
 // Every act is idempotent, so that overlapping passes are harmless.
-import { sweepDisks } from '#functions/sweep/disks.ts';
+import { sweepDisk } from '#functions/sweep/disks.ts';
 import { dryRunDeps } from '#functions/sweep/dry-run.ts';
 import { eachBounded } from '#functions/sweep/each-bounded.ts';
-import { type Listing, listActive, listDisks, listMachines } from '#functions/sweep/listing.ts';
-import { sweepMachines } from '#functions/sweep/machines.ts';
-import { emptyReport, type SweepReport } from '#functions/sweep/report.ts';
-import type { Machine } from '#shared/cloud/compute.ts';
+import {
+  type ListedMachine,
+  listActive,
+  listDisks,
+  listMachines,
+  type Machines,
+} from '#functions/sweep/listing.ts';
+import { looksPerPass, pacedPublisher } from '#functions/sweep/looks.ts';
+import { sweepMachine } from '#functions/sweep/machines.ts';
+import { ownerByMarker } from '#functions/sweep/owners.ts';
+import { describeLeak, emptyReport, type SweepReport, sentence } from '#functions/sweep/report.ts';
+import { HEALTHY_LOOKED_AT_MAX, type Turns, takeTurns } from '#functions/sweep/turns.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
-import { type MachineFact, machineKey } from '#shared/lifecycle/observation.ts';
-import type { RunRecord } from '#shared/lifecycle/record.ts';
+import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import type { MachineFact } from '#shared/lifecycle/observation.ts';
+import { machineKey } from '#shared/lifecycle/observation.ts';
+import { currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
+import { labelDeadlineMs, type Owner } from '#shared/lifecycle/sweep.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import { runHash } from '#shared/plan/names.ts';
 import { publishLook } from '#shared/runs/act.ts';
 import { advance } from '#shared/runs/advance.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
-import { thereFact } from '#shared/runs/observe.ts';
 import { loadRecord } from '#shared/runs/record-store.ts';
 
 /** Below Cloud Scheduler's longest attempt deadline of 30 minutes. */
 export const PASS_BUDGET_MS = 20 * 60_000;
-const RUNS_AT_ONCE = 16;
+const AT_ONCE = 16;
+
+interface Pass {
+  readonly deps: RunDeps;
+  readonly machines: Machines;
+  readonly report: SweepReport;
+  /** Machines that this pass is done with. */
+  readonly judged: Set<ListedMachine>;
+  readonly endsMs: number;
+}
 
 /** One pass. Throws a CloudError when machines or active runs cannot be listed at all. */
 export async function handleSweep(
   request: { readonly dryRun: boolean },
   realDeps: RunDeps,
 ): Promise<SweepReport> {
-  const deps = request.dryRun ? dryRunDeps(realDeps) : realDeps;
-  const { clock, settings } = deps;
-  const { deployment } = settings.plan;
+  const { clock, settings } = realDeps;
   const startedMs = clock.nowMs();
+  const { deployment } = settings.plan;
   const report = emptyReport(new Date(startedMs).toISOString(), request.dryRun, deployment);
+  const deps = request.dryRun ? dryRunDeps(realDeps, report) : paced(realDeps, report);
   const machines = await listMachines(deps.compute, deployment);
   report.unknownZones = [...machines.unknownZones].sort();
-  const runIds = rotate(await listActive(deps.store), startedMs, settings.sweepPeriodSeconds);
-  const records = new Map<string, RunRecord>();
-  const active = new Map(runIds.map((runId) => [runHash(runId), runId]));
   const endsMs = startedMs + PASS_BUDGET_MS;
-  await sweepMachines(deps, machines, { records, active, report, only: 'past-deadline' });
-  await eachBounded(runIds, RUNS_AT_ONCE, async (runId) => {
-    if (clock.nowMs() >= endsMs) report.cut = true;
-    else await sweepRun(deps, runId, machines, records, report);
+  const pass: Pass = { deps, machines, report, judged: new Set(), endsMs };
+  const turns = takeTurns(await listActive(deps.store), machines, {
+    nowMs: startedMs,
+    periodMs: settings.sweepPeriodSeconds * 1000,
+    healthyMax: HEALTHY_LOOKED_AT_MAX,
   });
-  await sweepMachines(deps, machines, { records, active, report, only: 'others' });
-  await sweepDisks(deps, await listDisks(deps.compute, deployment), machines, report);
+  await sweepLate(pass);
+  await eachBounded(turns.looked, AT_ONCE, (runId) => sweepRun(pass, runId));
+  await sweepOthers(pass, turns);
+  for await (const page of listDisks(deps.compute, deployment)) {
+    await eachBounded(page.items, AT_ONCE, (disk) => sweepDisk(deps, disk, machines, report));
+  }
   realDeps.log('NOTICE', 'sweep-done', sentence(report), { report });
   for (const leak of report.leaks) {
-    realDeps.log('CRITICAL', 'leak-found', `${leak.name} in ${leak.zone}: ${leak.why}`, { leak });
+    realDeps.log('CRITICAL', 'leak-found', describeLeak(leak), { leak });
   }
   return report;
 }
 
-/** Each pass starts elsewhere, so that one that runs out of time does not starve the same runs. */
-function rotate(runIds: readonly string[], nowMs: number, periodSeconds: number): string[] {
-  if (runIds.length === 0) return [];
-  const start = (Math.floor(nowMs / (periodSeconds * 1000)) * 7919) % runIds.length;
-  return [...runIds.slice(start), ...runIds.slice(0, start)];
+function paced(deps: RunDeps, report: SweepReport): RunDeps {
+  const looksMax = looksPerPass(deps.settings.sweepPeriodSeconds);
+  const publisher = pacedPublisher(deps.publisher, deps.clock, report.looks, looksMax);
+  return { ...deps, publisher };
 }
 
-async function sweepRun(
-  deps: RunDeps,
-  runId: string,
-  machines: Listing<Machine>,
-  records: Map<string, RunRecord>,
-  report: SweepReport,
-): Promise<void> {
+/** Past its deadline label a machine goes whatever its record says, and before all else. */
+async function sweepLate(pass: Pass): Promise<void> {
+  const nowMs = pass.deps.clock.nowMs();
+  const late = pass.machines.all.filter(({ labels }) => {
+    return nowMs > (labelDeadlineMs(labels) ?? Number.POSITIVE_INFINITY) + SLACK_MS;
+  });
+  await eachBounded(late, AT_ONCE, (machine) => judge(pass, machine, { kind: 'unknown' }));
+}
+
+async function judge(pass: Pass, machine: ListedMachine, owner: Owner): Promise<void> {
+  if (pass.judged.has(machine)) return;
+  pass.judged.add(machine);
+  await sweepMachine(pass.deps, machine, owner, pass.report);
+}
+
+/** A run, then its machines by what the record says now. */
+async function sweepRun(pass: Pass, runId: string): Promise<void> {
+  const { deps, machines, report } = pass;
+  let owner: Owner = { kind: 'unknown' };
+  if (deps.clock.nowMs() >= pass.endsMs) report.cut = true;
+  else owner = await lookAt(pass, runId);
+  for (const machine of machines.byRun.get(runHash(runId)) ?? []) {
+    await judge(pass, machine, owner);
+  }
+}
+
+async function lookAt({ deps, machines, report }: Pass, runId: string): Promise<Owner> {
   report.runs.seen += 1;
   try {
     const loaded = await loadRecord(deps.store, runId);
     if (loaded === null) {
-      report.runs.looks += 1;
       await publishLook(deps, { runId });
-      return;
+      return { kind: 'none' };
     }
-    const seen = { machines: knownFacts(deps, loaded.record, machines) };
-    const after = await advance(deps, loaded, { depth: 'full', seen });
-    for (const attempt of after.attempts) records.set(attempt.instance, after);
-    if (isFinal(after.state)) report.runs.ended += 1;
+    const seen = { machines: knownFacts(loaded.record, machines) };
+    const record = await advance(deps, loaded, { depth: 'full', seen });
+    if (isFinal(record.state)) report.runs.ended += 1;
+    return { kind: 'record', record };
   } catch (error) {
     if (!(error instanceof CloudError)) throw error;
     report.runs.unknown += 1;
     deps.log('WARNING', 'run-unknown', `${runId}: ${error.message}`, { runId, code: error.code });
+    return { kind: 'unknown' };
   }
 }
 
-/** Listed machines are there; whatever may be in a zone that was not listed is unknown. */
-function knownFacts(
-  deps: RunDeps,
-  record: RunRecord,
-  machines: Listing<Machine>,
-): Record<string, MachineFact> {
-  const { deployment } = deps.settings.plan;
+/**
+ * A machine of the live attempt that was listed as running is there; what was listed otherwise, or
+ * belongs to what has ended, is asked for afresh. What may be in a zone that was not listed is unknown.
+ */
+function knownFacts(record: RunRecord, machines: Machines): Record<string, MachineFact> {
   const facts: Record<string, MachineFact> = {};
   for (const attempt of record.attempts) {
     for (const { candidate } of attempt.intents) {
@@ -101,18 +139,36 @@ function knownFacts(
         facts[machineKey(attempt.instance, zone)] = { kind: 'unknown' };
       }
     }
-    for (const machine of machines.items) {
-      if (machine.name !== attempt.instance) continue;
-      facts[machineKey(machine.name, machine.zone)] = thereFact(machine, attempt, deployment);
-    }
+  }
+  const attempt = currentAttempt(record);
+  if (attempt === null || attempt.end !== null) return facts;
+  for (const machine of machines.byRun.get(runHash(record.runId)) ?? []) {
+    const { name, zone, id, status, lastStartMs: startedMs } = machine;
+    if (name !== attempt.instance || !COMING_OR_RUNNING.includes(status)) continue;
+    facts[machineKey(name, zone)] = { kind: 'there', id, status, ours: true, startedMs };
   }
   return facts;
 }
 
-function sentence(report: SweepReport): string {
-  const { machines, runs, disks } = report;
-  return (
-    `${runs.seen} runs (${runs.unknown} unknown), machines: ${machines.kept} kept, ` +
-    `${machines.reaped} reaped, ${machines.unknown} unknown; disks: ${disks.reaped} reaped`
-  );
+const COMING_OR_RUNNING: readonly string[] = ['PROVISIONING', 'STAGING', 'RUNNING'];
+
+/** Machines of no active run, and those whose run was left to a later pass. */
+async function sweepOthers(pass: Pass, turns: Turns): Promise<void> {
+  const { deps, machines, report, judged } = pass;
+  const others: ListedMachine[] = [];
+  for (const machine of machines.all) {
+    if (judged.has(machine)) continue;
+    if (!turns.left.has(machine.labels['run-hash'] ?? '')) {
+      others.push(machine);
+      continue;
+    }
+    report.machines.seen += 1;
+    report.machines.kept += 1;
+  }
+  report.runs.left = turns.left.size;
+  await eachBounded(others, AT_ONCE, async (machine) => {
+    const inTime = deps.clock.nowMs() < pass.endsMs;
+    if (!inTime) report.cut = true;
+    await judge(pass, machine, inTime ? await ownerByMarker(deps, machine) : { kind: 'unknown' });
+  });
 }

@@ -68,6 +68,8 @@ const diskSchema = z.object({
   zone: lastPart,
   labels,
   users: z.array(z.string()).default([]),
+  type: lastPart.default(''),
+  sizeGb: id.nullish(),
   creationTimestamp: instantMs,
 });
 
@@ -121,8 +123,9 @@ export function parseMachine(body: unknown): Machine | null {
 export function parseDisk(body: unknown): Disk | null {
   const parsed = diskSchema.safeParse(body);
   if (!parsed.success) return null;
-  const { creationTimestamp, ...rest } = parsed.data;
-  return { ...rest, createdMs: creationTimestamp };
+  const { creationTimestamp, type, sizeGb, ...rest } = parsed.data;
+  const sizeGiB = sizeGb == null ? null : Number(sizeGb);
+  return { ...rest, diskType: type, sizeGiB, createdMs: creationTimestamp };
 }
 
 /** Null when the body is no list, or when a part of it could not be read by the platform. */

@@ -46,6 +46,9 @@ export interface Disk {
   readonly zone: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly users: readonly string[];
+  readonly diskType: string;
+  /** Null when the platform did not say. */
+  readonly sizeGiB: number | null;
   readonly createdMs: number | null;
 }
 

@@ -20,12 +20,14 @@ export type Owner =
 
 export type Verdict =
   | { readonly kind: 'kept'; readonly why: 'live' | 'young' | 'failed' }
+  /** `sinceMs`: when it should have gone; null when that is not known. */
   | {
       readonly kind: 'doomed';
       readonly why: 'past-deadline' | 'attempt-ended' | 'stop-ordered' | 'not-the-holder';
+      readonly sinceMs: number | null;
     }
   /** Older than two periods and no record: at most a named number of these a pass. */
-  | { readonly kind: 'stray' }
+  | { readonly kind: 'stray'; readonly sinceMs: number }
   | { readonly kind: 'unknown'; readonly why: string }
   /** Another deployment's, or nobody's: never touched. */
   | { readonly kind: 'foreign' };
@@ -49,13 +51,15 @@ export function judgeMachine(
   }
   const deadlineMs = labelDeadlineMs(labels);
   if (deadlineMs !== null && nowMs > deadlineMs + SLACK_MS) {
-    return { kind: 'doomed', why: 'past-deadline' };
+    return { kind: 'doomed', why: 'past-deadline', sinceMs: deadlineMs + SLACK_MS };
   }
   if (owner.kind === 'unknown') return { kind: 'unknown', why: 'its record could not be read' };
   if (owner.kind === 'record') return judgeByRecord(machine, owner.record, nowMs);
   const bornMs = machine.createdMs ?? labelCreatedMs(labels);
   if (bornMs === null) return { kind: 'unknown', why: 'no record, and its age is not known' };
-  return nowMs - bornMs > strayAfterMs ? { kind: 'stray' } : { kind: 'kept', why: 'young' };
+  return nowMs - bornMs > strayAfterMs
+    ? { kind: 'stray', sinceMs: bornMs + strayAfterMs }
+    : { kind: 'kept', why: 'young' };
 }
 
 function judgeByRecord(machine: SweptMachine, record: RunRecord, nowMs: number): Verdict {
@@ -64,15 +68,17 @@ function judgeByRecord(machine: SweptMachine, record: RunRecord, nowMs: number):
     return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };
   }
   if (attempt.end !== null) {
-    return isKept(attempt, machine, nowMs)
-      ? { kind: 'kept', why: 'failed' }
-      : { kind: 'doomed', why: 'attempt-ended' };
+    if (isKept(attempt, machine, nowMs)) return { kind: 'kept', why: 'failed' };
+    const sinceMs = Math.max(attempt.end.atMs, attempt.kept?.untilMs ?? 0);
+    return { kind: 'doomed', why: 'attempt-ended', sinceMs };
   }
-  if (attempt.order !== null) return { kind: 'doomed', why: 'stop-ordered' };
+  if (attempt.order !== null) {
+    return { kind: 'doomed', why: 'stop-ordered', sinceMs: attempt.order.atMs };
+  }
   const { claim } = attempt;
-  if (claim?.by === 'control') return { kind: 'doomed', why: 'not-the-holder' };
+  if (claim?.by === 'control') return { kind: 'doomed', why: 'not-the-holder', sinceMs: null };
   if (claim?.by === 'machine' && claim.instanceId !== machine.id) {
-    return { kind: 'doomed', why: 'not-the-holder' };
+    return { kind: 'doomed', why: 'not-the-holder', sinceMs: null };
   }
   return { kind: 'kept', why: 'live' };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sweepDisks } from '#functions/sweep/disks.ts';
+import { sweepDisk } from '#functions/sweep/disks.ts';
+import { listMachines } from '#functions/sweep/listing.ts';
 import { emptyReport } from '#functions/sweep/report.ts';
 import { recordObject } from '#shared/plan/objects.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
@@ -480,11 +481,14 @@ describe('what is nobody’s', () => {
 test('P77: a disk that a list shows without our labels is not touched', async () => {
   const kernel = new Kernel();
   const name = 'mayfly-gone-000000000000-1-1';
-  const disk = { name, zone: ZONE, labels: {}, users: [], createdMs: 0 };
-  const listing = { items: [disk], unknownZones: new Set<string>() };
+  const size = { diskType: 'pd-balanced', sizeGiB: 10 };
+  const disk = { name, zone: ZONE, labels: {}, users: [], createdMs: 0, ...size };
   const report = emptyReport('', false, 'mayfly');
-  await sweepDisks(kernel.deps('sweep'), listing, { items: [], unknownZones: new Set() }, report);
-  expect(kernel.calls).toEqual([]);
+  const deps = kernel.deps('sweep');
+  const machines = await listMachines(deps.compute, 'mayfly');
+  const before = kernel.calls.length;
+  await sweepDisk(deps, disk, machines, report);
+  expect(kernel.calls.slice(before)).toEqual([]);
   expect(report.disks.seen).toBe(0);
 });
 

@@ -54,7 +54,11 @@ describe('what happens to a machine with our label', () => {
 
   test('past its deadline and five minutes of slack it goes, whatever its record says', () => {
     const deadline = (ago: number) => withLabels({ deadline: String(NOW_MS / 1000 - ago) });
-    expect(judge(machine(deadline(301)), live)).toEqual({ kind: 'doomed', why: 'past-deadline' });
+    expect(judge(machine(deadline(301)), live)).toEqual({
+      kind: 'doomed',
+      why: 'past-deadline',
+      sinceMs: NOW_MS - 1000,
+    });
     expect(judge(machine(deadline(299)), live)).toMatchObject({ kind: 'kept' });
     expect(judge(machine(deadline(301)), { kind: 'unknown' })).toMatchObject({ kind: 'doomed' });
   });
@@ -67,11 +71,12 @@ describe('what happens to a machine with our label', () => {
       return { kind: 'record', record: record({ state: 'FAILED', end, attempts: [last] }) };
     };
     const doomed = { kind: 'doomed', why: 'attempt-ended' };
+    const now = { ...doomed, sinceMs: NOW_MS };
     expect(judge(machine(), kept(NOW_MS + 1))).toEqual({ kind: 'kept', why: 'failed' });
-    expect(judge(machine(), kept(NOW_MS))).toEqual(doomed);
-    expect(judge(machine({ status: 'TERMINATED' }), kept(NOW_MS + 1))).toEqual(doomed);
-    expect(judge(machine({ id: '999' }), kept(NOW_MS + 1))).toEqual(doomed);
-    expect(judge(machine({ zone: 'us-central1-b' }), kept(NOW_MS + 1))).toEqual(doomed);
+    expect(judge(machine(), kept(NOW_MS))).toEqual(now);
+    expect(judge(machine({ status: 'TERMINATED' }), kept(NOW_MS + 1))).toMatchObject(doomed);
+    expect(judge(machine({ id: '999' }), kept(NOW_MS + 1))).toMatchObject(doomed);
+    expect(judge(machine({ zone: 'us-central1-b' }), kept(NOW_MS + 1))).toMatchObject(doomed);
   });
 
   test('a record that cannot be read dooms nothing', () => {
@@ -80,18 +85,21 @@ describe('what happens to a machine with our label', () => {
 
   test('without a record it is a stray only after two periods', () => {
     const aged = (ms: number) => judge(machine({ createdMs: NOW_MS - ms }), { kind: 'none' });
-    expect(aged(STRAY_AFTER_MS + 1)).toEqual({ kind: 'stray' });
+    expect(aged(STRAY_AFTER_MS + 1)).toEqual({ kind: 'stray', sinceMs: NOW_MS - 1 });
     expect(aged(STRAY_AFTER_MS)).toEqual({ kind: 'kept', why: 'young' });
   });
 
   test('an attempt that ended, or whose stop is ordered, leaves nothing', () => {
     const end = failedAt(NOW_MS);
     const over = record({ attempts: [attempt({ end })] });
-    expect(judge(machine(), { kind: 'record', record: over })).toMatchObject({ kind: 'doomed' });
+    const judged = judge(machine(), { kind: 'record', record: over });
+    expect(judged).toEqual({ kind: 'doomed', why: 'attempt-ended', sinceMs: NOW_MS });
     const order = { reason: 'cancelled', cause: 'cancelled', detail: '', atMs: NOW_MS } as const;
     const stopping = record({ attempts: [attempt({ order })] });
-    expect(judge(machine(), { kind: 'record', record: stopping })).toMatchObject({
+    expect(judge(machine(), { kind: 'record', record: stopping })).toEqual({
       kind: 'doomed',
+      why: 'stop-ordered',
+      sinceMs: NOW_MS,
     });
   });
 
@@ -99,7 +107,11 @@ describe('what happens to a machine with our label', () => {
     const claim = { by: 'machine', instanceId: '111', zone: 'us-central1-a', bootId: 'b' } as const;
     const owner: Owner = { kind: 'record', record: record({ attempts: [attempt({ claim })] }) };
     expect(judge(machine({ id: '111' }), owner)).toMatchObject({ kind: 'kept' });
-    expect(judge(machine({ id: '222' }), owner)).toEqual({ kind: 'doomed', why: 'not-the-holder' });
+    expect(judge(machine({ id: '222' }), owner)).toEqual({
+      kind: 'doomed',
+      why: 'not-the-holder',
+      sinceMs: null,
+    });
   });
 
   test('a machine whose name no attempt of its run has is reported, not deleted', () => {

@@ -3,6 +3,7 @@ import type { Guard } from '#test/simulation/swarm/guards.ts';
 
 const SWEEP = 'functions/sweep/handler.ts';
 const MACHINES = 'functions/sweep/machines.ts';
+const OWNERS = 'functions/sweep/owners.ts';
 const JUDGE = 'shared/lifecycle/sweep.ts';
 const KNOWN = '      const { zone } = candidate;\n      if (machines.unknownZones';
 
@@ -27,15 +28,9 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: SWEEP,
-        find: "  await sweepMachines(deps, machines, { records, active, report, only: 'others' });",
+        find: '  for (const machine of machines.byRun.get(runHash(runId)) ?? []) {',
         replace:
-          "  await sweepMachines(deps, await listMachines(deps.compute, deployment), { records, active, report, only: 'others' });",
-      },
-      {
-        file: MACHINES,
-        find: '  const known = records.get(machine.name);',
-        replace:
-          '  const known = [...records.values()].find((one) => one.runId === machine.labels.run_id);',
+          '  const relisted = await listMachines(deps.compute, deps.settings.plan.deployment);\n  for (const machine of relisted.byRun.get(runHash(runId)) ?? []) {',
       },
       {
         file: JUDGE,
@@ -87,14 +82,22 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     name: 'a machine without a record is left its time',
     serves: 'law 2',
     edits: [
-      { file: JUDGE, find: 'nowMs - bornMs > strayAfterMs ?', replace: 'nowMs - bornMs > 0 ?' },
+      {
+        file: JUDGE,
+        find: 'nowMs - bornMs > strayAfterMs\n',
+        replace: 'nowMs - bornMs > 0\n',
+      },
     ],
   },
   {
     name: 'a machine of an active run is no stray',
     serves: 'law 2',
     edits: [
-      { file: MACHINES, find: '    if (activeId !== undefined) {', replace: '    if (false) {' },
+      {
+        file: SWEEP,
+        find: '    await judge(pass, machine, owner);',
+        replace: '    await judge(pass, machine, await ownerByMarker(deps, machine));',
+      },
     ],
   },
   {
@@ -102,9 +105,14 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     serves: 'law 2',
     edits: [
       {
-        file: MACHINES,
+        file: OWNERS,
         find: "    if (error instanceof CloudError) return { kind: 'unknown' };",
         replace: "    if (error instanceof CloudError) return { kind: 'none' };",
+      },
+      {
+        file: SWEEP,
+        find: "code: error.code });\n    return { kind: 'unknown' };",
+        replace: "code: error.code });\n    return { kind: 'none' };",
       },
     ],
   },
@@ -114,7 +122,7 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: MACHINES,
-        find: "      return await reap(deps, machine, 'no record', report);",
+        find: "      return await reap(deps, machine, 'no record', verdict.sinceMs, report);",
         replace: '      return;',
       },
     ],
