@@ -134,6 +134,17 @@ async function loadFinalize(): Promise<PushFunction> {
   return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
 }
 
+async function loadSignals(): Promise<PushFunction> {
+  const [handler, wiring] = await Promise.all([
+    import('#functions/signals/handler.ts'),
+    import('#functions/signals/wiring.ts'),
+  ]);
+  const deps = await wiring.signalsDeps();
+  const routes = new Map([['/', (message: PushMessage) => handler.handleSignals(message, deps)]]);
+  const { subscriptions } = deps.settings.push;
+  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+}
+
 async function loadNotify(): Promise<PushFunction> {
   const [handler, wiring] = await Promise.all([
     import('#functions/notify/handler.ts'),
@@ -155,5 +166,6 @@ async function sweep(request: { readonly dryRun: boolean }): Promise<unknown> {
 
 http('submit', servePush(loadSubmit, systemLog));
 http('finalize', servePush(loadFinalize, systemLog));
+http('signals', servePush(loadSignals, systemLog));
 http('notify', servePush(loadNotify, systemLog));
 http('sweep', serveSweep(sweep, systemLog));

@@ -149,6 +149,13 @@ function decideUnclaimed(
   context: Context,
 ): Step | null {
   const facts = zones.map((zone) => factOf(attempt, zone, seen));
+  // How it is going is told by operations: a machine that is taken back ends its attempt at once.
+  for (const [index, zone] of zones.entries()) {
+    const fact = facts[index];
+    if (fact?.kind === 'there' && isLeaving(fact) && seen.endings[fact.id] === undefined) {
+      return { kind: 'read-ending', zone, instanceId: fact.id };
+    }
+  }
   const begun = seen.marker?.marker?.status === 'RUNNING';
   const isLate = (fact: MachineFact) => !begun && isOverdue(fact, context.nowMs);
   const late = zones.find((zone) => isLate(factOf(attempt, zone, seen)));
@@ -156,7 +163,7 @@ function decideUnclaimed(
   if (late !== undefined && seen.bootReports[machineKey(attempt.instance, late)] === undefined) {
     return { kind: 'read-boot-report', instance: attempt.instance, zone: late };
   }
-  if (facts.some((fact) => hasStopped(fact) || isLate(fact))) {
+  if (facts.some((fact) => hasStopped(fact) || isTakenBack(fact, seen) || isLate(fact))) {
     return claimOrEnd(record, seen, context);
   }
   if (facts.some((fact) => fact.kind !== 'gone')) return { kind: 'rest' };
@@ -178,6 +185,14 @@ function decideUnclaimed(
 }
 
 const hasStopped = (fact: MachineFact) => fact.kind === 'there' && isStopped(fact.status);
+const isLeaving = (fact: MachineFact) =>
+  hasStopped(fact) || (fact.kind === 'there' && fact.status === 'STOPPING');
+
+/** On its way out by the platform's own doing: it never comes back, and only its end is waited for. */
+function isTakenBack(fact: MachineFact, seen: Observation): boolean {
+  const ending = fact.kind === 'there' && isLeaving(fact) ? seen.endings[fact.id] : undefined;
+  return ending === 'preempted' || ending === 'host-error';
+}
 
 /** RUNNING for longer than any boot takes. */
 function isOverdue(fact: MachineFact, nowMs: number): boolean {
@@ -205,7 +220,12 @@ function decideHeld(
   const fact = factOf(attempt, holder.zone, seen);
   if (fact.kind === 'unknown') return { kind: 'rest' };
   if (fact.kind === 'there' && fact.id === holder.instanceId) {
-    if (!hasStopped(fact)) return { kind: 'rest' };
+    if (!isLeaving(fact)) return { kind: 'rest' };
+    if (!hasStopped(fact) && seen.endings[fact.id] === undefined) {
+      return { kind: 'read-ending', zone: holder.zone, instanceId: fact.id };
+    }
+    // One that somebody deletes is theirs: an order of ours would hide that.
+    if (!hasStopped(fact) && !isTakenBack(fact, seen)) return { kind: 'rest' };
     const detail = `its machine was found ${fact.status}`;
     return order(record, attempt, { reason: 'stopped', cause: null, detail }, context);
   }

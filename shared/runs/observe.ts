@@ -31,7 +31,7 @@ export async function readMachineFact(
   return machineFact(await deps.compute.getInstance(zone, attempt.instance), attempt, deps);
 }
 
-function machineFact(reply: MachineReply, attempt: Attempt, deps: RunDeps): MachineFact {
+export function machineFact(reply: MachineReply, attempt: Attempt, deps: RunDeps): MachineFact {
   if (reply.kind !== 'there') return { kind: reply.kind };
   return thereFact(reply.machine, attempt, deps.settings.plan.deployment);
 }

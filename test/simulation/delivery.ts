@@ -11,7 +11,7 @@ import type { Kernel } from '#test/simulation/kernel.ts';
 import { SETTINGS } from '#test/simulation/layout.ts';
 import { repeatingPublisher, repeatingStore } from '#test/simulation/repeating.ts';
 
-export type FunctionName = 'submit' | 'finalize' | 'notify' | 'sweep';
+export type FunctionName = 'submit' | 'finalize' | 'signals' | 'notify' | 'sweep';
 
 /** Kills a function at its n-th call (from 0), before the call is made or after it took effect. */
 export interface Kill {

@@ -3,6 +3,7 @@
 // next. A function can be killed at any of its calls: from then on nothing of that delivery happens.
 import { handleFinalize } from '#functions/finalize/handler.ts';
 import { handleNotify } from '#functions/notify/handler.ts';
+import { handleSignals } from '#functions/signals/handler.ts';
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { handleDead, handleSubmit, handleUnreadable } from '#functions/submit/handler.ts';
 import { handleSweep } from '#functions/sweep/handler.ts';
@@ -304,7 +305,12 @@ export class Kernel {
       return outcome.kind === 'done' ? 204 : 503;
     }
     const { message } = envelope;
-    const handlers = { submit: handleSubmit, finalize: handleFinalize, notify: handleNotify };
+    const handlers = {
+      submit: handleSubmit,
+      finalize: handleFinalize,
+      signals: handleSignals,
+      notify: handleNotify,
+    };
     const dead = name === 'submit' && event.url.endsWith('/dead');
     const handle = dead ? handleDead : handlers[name as keyof typeof handlers];
     const outcome = await handle(message, deps);

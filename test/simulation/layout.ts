@@ -33,6 +33,7 @@ const DEPLOYMENT: LocalDeployment = {
   functionUrls: {
     submit: 'http://functions/submit',
     finalize: 'http://functions/finalize',
+    signals: 'http://functions/signals',
     notify: 'http://functions/notify',
     sweep: 'http://functions/sweep',
   },

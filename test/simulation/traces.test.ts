@@ -106,7 +106,10 @@ describe('a last word that crosses the loss of its machine', () => {
     };
     kernel.put(name, JSON.stringify(word));
   };
-  const lossy = { storage: { notificationLoss: 1, objectWriteGapMs: 0 } };
+  const lossy = {
+    storage: { notificationLoss: 1, objectWriteGapMs: 0 },
+    logging: { sink: { loss: 1 } },
+  };
 
   test('E7: the seal meets a marker that landed after the machine was gone: SUCCEEDED', async () => {
     let landed = false;

@@ -5,7 +5,13 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
 
-export const FUNCTION_NAMES: readonly FunctionName[] = ['submit', 'finalize', 'notify', 'sweep'];
+export const FUNCTION_NAMES: readonly FunctionName[] = [
+  'submit',
+  'finalize',
+  'signals',
+  'notify',
+  'sweep',
+];
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 

@@ -1,6 +1,7 @@
 // Lays one deployment out in the local cloud, as Terraform does in the real one: bucket, topics, push
-// subscriptions with their policies, bucket notifications by prefix, the sweep's job. Everything goes
-// through Google's REST paths, so that the same calls would do it there.
+// subscriptions with their policies, bucket notifications by prefix, the log sink, the sweep's job.
+// Everything goes through Google's REST paths, so that the same calls would do it there.
+import { signalFilter } from '#functions/signals/signal.ts';
 import {
   DEPLOYMENT_OBJECT,
   MARKER_PREFIX,
@@ -8,7 +9,7 @@ import {
   RESULT_PREFIX,
 } from '#shared/plan/objects.ts';
 
-export type FunctionName = 'submit' | 'finalize' | 'sweep' | 'notify';
+export type FunctionName = 'submit' | 'finalize' | 'signals' | 'sweep' | 'notify';
 
 export interface LocalDeployment {
   /** Of the local cloud; no trailing slash. */
@@ -56,6 +57,14 @@ const SUBSCRIPTIONS: readonly Subscription[] = [
     name: 'finalize',
     topic: 'run-status',
     function: 'finalize',
+    path: '/',
+    retentionSeconds: DAY_SECONDS,
+    deadLetters: false,
+  },
+  {
+    name: 'signals',
+    topic: 'run-signals',
+    function: 'signals',
     path: '/',
     retentionSeconds: DAY_SECONDS,
     deadLetters: false,
@@ -120,6 +129,7 @@ export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
         object_name_prefix: prefix,
       },
     })),
+    sinkCall(deployment),
     sweepJobCall(deployment),
   ];
 }
@@ -180,6 +190,17 @@ function subscriptionCall(deployment: LocalDeployment, subscription: Subscriptio
 function deadLetters(deployment: LocalDeployment) {
   const deadLetterTopic = topicName(deployment, 'dead');
   return { deadLetterTopic, maxDeliveryAttempts: DELIVERY_ATTEMPTS_MAX };
+}
+
+/** Audit log entries about the deployment's machines come to `run-signals`. */
+function sinkCall(deployment: LocalDeployment): SetUpCall {
+  const { project, deployment: name } = deployment;
+  const body = {
+    name: `${name}-signals`,
+    destination: `pubsub.googleapis.com/${topicName(deployment, 'run-signals')}`,
+    filter: signalFilter(name),
+  };
+  return { verb: 'POST', path: `/v2/projects/${project}/sinks?uniqueWriterIdentity=true`, body };
 }
 
 function sweepJobCall(deployment: LocalDeployment): SetUpCall {

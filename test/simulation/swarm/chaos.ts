@@ -108,6 +108,7 @@ export class Chaos {
       await this.#world().clock.sleep(this.draws.of('push-late').below(2 * HOUR_MS));
     }
     if (name === 'finalize' && this.hits('notification-lost')) return 'lose';
+    if (name === 'signals' && this.hits('signal-lost')) return 'lose';
     if (isLook(name, event) && this.hits('look-lost')) return 'lose';
     return this.hits('push-unanswered') ? 'unanswered' : 'deliver';
   }

@@ -26,6 +26,7 @@ export type CallFault = (typeof CALL_FAULTS)[number];
 export const PUSH_FAULTS = [
   'notification-lost',
   'look-lost',
+  'signal-lost',
   'push-late',
   'push-unanswered',
   'sweep-lost',
@@ -36,6 +37,8 @@ export const PUSH_FAULTS = [
 export const WORLD_FAULTS = [
   'notification-twice',
   'notification-late',
+  'signal-twice',
+  'signal-late',
   'message-twice',
   'request-id-forgotten',
   'machines-invisible',
@@ -85,6 +88,7 @@ export const MISHAPS = [
   'sweep',
   'stray',
   'forged-marker',
+  'forged-signal',
 ] as const;
 export type MishapKind = (typeof MISHAPS)[number];
 

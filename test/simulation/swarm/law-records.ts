@@ -79,7 +79,7 @@ function judgeOrder(after: RunRecord, attempt: Attempt, facts: Facts, broken: Br
       }
       return;
     case 'stopped': {
-      const stopped = [...history.stopped].some(
+      const stopped = [...history.stopped, ...history.preempted].some(
         (id) => history.machines.get(id) === attempt.instance,
       );
       if (!stopped) broken('2 no early death', `${what}, and never was`);

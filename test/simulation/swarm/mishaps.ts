@@ -1,7 +1,7 @@
 // Makes happen what a scenario says at its instants: to machines, zones and the bucket, and what people
 // publish.
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
-import { markerObject } from '#shared/plan/objects.ts';
+import { MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
@@ -103,6 +103,19 @@ function hasSucceeded({ laws }: Stage, { runId }: ScenarioRun): boolean {
   return record?.end === null && laws.history.succeeded.has(instance);
 }
 
+/** What somebody says about a machine that may be in the best of health. */
+function forgedSignal(instance: string, mishap: Mishap): object {
+  const methods = ['compute.instances.preempted', 'v1.compute.instances.delete'];
+  return {
+    protoPayload: {
+      serviceName: 'compute.googleapis.com',
+      methodName: methods[mishap.number % methods.length],
+      resourceName: `projects/${SETTINGS.plan.project}/zones/${zoneOf(mishap)}/instances/${instance}`,
+    },
+    operation: { last: true },
+  };
+}
+
 const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   preempt: onMachine(running, (stage, machine) => {
     stage.laws.history.preempted.add(machine.id);
@@ -191,6 +204,14 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     const body = { bytes, metadata: {} };
     const reply = stage.kernel.call({ method: 'storage.objects.insert', params, body });
     return reply.status === 200 ? null : 'nothing';
+  },
+  'forged-signal': (stage, mishap) => {
+    const names = stage.laws.truth.names(MARKER_PREFIX);
+    const name = names[Math.floor(mishap.which * names.length)];
+    if (name === undefined) return 'nothing';
+    const instance = name.slice(MARKER_PREFIX.length).replace(/\.json$/, '');
+    stage.kernel.publish('run-signals', JSON.stringify(forgedSignal(instance, mishap)));
+    return null;
   },
   stray: ({ kernel, laws }, mishap) => {
     const { project } = SETTINGS.plan;

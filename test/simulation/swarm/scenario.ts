@@ -120,6 +120,7 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
   const slowDelete = draw([60_000, 5 * MINUTE_MS]);
   const windowMs = draw([1_000, 60_000, 10 * MINUTE_MS]);
   const spreadMs = draw(spreads);
+  const signalSpreadMs = draw(spreads);
   return {
     seed,
     loggedCallsMax: 0,
@@ -137,6 +138,13 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
         : {}),
       deleteWhileCreating: has('delete-not-ready') ? 'not-ready' : 'accept',
       ...(has('ttl-late') ? { ttlDelayMs: 30_000, ttlOperation: true } : {}),
+    },
+    logging: {
+      sink: {
+        delayMs: 1000,
+        duplication: rates['signal-twice'] ?? 0,
+        spreadMs: has('signal-late') ? signalSpreadMs : 0,
+      },
     },
     pubsub: { duplication: (rates['message-twice'] ?? 0) / 2 },
   };

@@ -1,0 +1,74 @@
+// signals: something has happened to one of our machines. A signal is only a hint to look: machine and
+// record are read afresh and decided as the sweep would. Signals that are lost, late, forged or repeated
+// change nothing but speed, and what cannot be read is acknowledged and counted. The last entry of a
+// delete never makes a further delete: our own would go round and round.
+import { readSignal } from '#functions/signals/signal.ts';
+import type { CloudError } from '#shared/cloud/errors.ts';
+import { readMarker } from '#shared/lifecycle/marker.ts';
+import { machineKey } from '#shared/lifecycle/observation.ts';
+import { isFinal } from '#shared/lifecycle/transitions.ts';
+import { instanceName } from '#shared/plan/names.ts';
+import { activeObject, markerObject } from '#shared/plan/objects.ts';
+import type { PushMessage } from '#shared/push/envelope.ts';
+import type { Outcome } from '#shared/push/outcome.ts';
+import { advance } from '#shared/runs/advance.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import { machineFact } from '#shared/runs/observe.ts';
+import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
+
+const DONE: Outcome = { kind: 'done' };
+
+/** One delivery of `run-signals`. Throws a CloudError when the bucket cannot be asked. */
+export async function handleSignals(message: PushMessage, deps: RunDeps): Promise<Outcome> {
+  const signal = readSignal(message, deps.settings.plan);
+  if (signal.kind === 'foreign') return ignore(deps, message, signal.reason);
+  const { instance, zone } = signal;
+  const runId = await runOf(deps, instance);
+  if (runId === null) return ignore(deps, message, `${instance}: no marker says whose it is`);
+  const loaded = await loadRecord(deps.store, runId);
+  const attempt = loaded?.record.attempts.find((one) => one.instance === instance);
+  if (loaded === null || attempt === undefined) {
+    return ignore(deps, message, `${instance}: its run ${runId} has no such attempt`);
+  }
+  if (await isForgotten(deps, loaded)) return DONE;
+  const reply = await deps.compute.getInstance(zone, instance);
+  if (reply.kind === 'unknown') return retry(instance, reply.error);
+  if (reply.kind === 'there' && signal.what === 'deleted') return DONE;
+  deps.log('INFO', 'signal-read', `${instance} in ${zone}: ${signal.methodName}`, {
+    runId,
+    attempt: attempt.number,
+    zone,
+    method: signal.methodName,
+    machine: reply.kind,
+  });
+  const machines = { [machineKey(instance, zone)]: machineFact(reply, attempt, deps) };
+  await advance(deps, loaded, { depth: 'full', seen: { machines } });
+  return DONE;
+}
+
+/** The run that the marker of that name tells; null when there is none, or its name is another's. */
+async function runOf(deps: RunDeps, instance: string): Promise<string | null> {
+  const reply = await deps.store.read(markerObject(instance));
+  if (reply.kind === 'absent') return null;
+  const reading = readMarker(reply.bytes);
+  if (reading.kind === 'unreadable') return null;
+  const { runId, attempt } = reading.marker;
+  return instanceName(deps.settings.plan.deployment, runId, attempt) === instance ? runId : null;
+}
+
+/** Ended, and its active entry gone: nothing of it is left, for the sweep neither. */
+async function isForgotten(deps: RunDeps, { record }: LoadedRecord): Promise<boolean> {
+  if (!isFinal(record.state)) return false;
+  return (await deps.store.read(activeObject(record.runId))).kind === 'absent';
+}
+
+const retry = (instance: string, { code }: CloudError): Outcome => ({
+  kind: 'retry',
+  reason: `${instance} cannot be asked after now: ${code}`,
+});
+
+function ignore(deps: RunDeps, message: PushMessage, reason: string): Outcome {
+  const { messageId } = message;
+  deps.log('WARNING', 'signal-ignored', `message ${messageId}: ${reason}`, { messageId });
+  return DONE;
+}
