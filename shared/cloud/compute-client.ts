@@ -199,6 +199,14 @@ async function listOperations(
   }
 }
 
+/** A page is bounded in bytes too: machines carry their whole scripts, which nobody needs here. */
+const PAGE_FIELDS = 'nextPageToken,unreachables,warning,items/*/warning';
+const ITEM_FIELDS = {
+  instances:
+    'name,id,zone,status,machineType,labels,creationTimestamp,lastStartTimestamp,scheduling(provisioningModel,preemptible)',
+  disks: 'name,zone,labels,users,type,sizeGb,creationTimestamp',
+} as const;
+
 async function listEverywhere<Item>(
   rest: Rest,
   list: {
@@ -217,6 +225,7 @@ async function listEverywhere<Item>(
       maxResults: String(PAGE_ITEMS_MAX),
       includeAllScopes: 'true',
       returnPartialSuccess: 'true',
+      fields: `${PAGE_FIELDS},items/*/${list.kind}(${ITEM_FIELDS[list.kind]})`,
       ...(list.pageToken === null ? {} : { pageToken: list.pageToken }),
     },
   });

@@ -104,7 +104,10 @@ export interface Compute {
   listOperations(zone: string, targetId: string): Promise<OperationsReply>;
   /** Guest attributes under `mayfly/`; null when there are none or they cannot be read. */
   getGuestAttributes(zone: string, name: string): Promise<Readonly<Record<string, string>> | null>;
-  /** Throws a CloudError when the page as a whole cannot be had. `filter` is never empty. */
+  /**
+   * Throws a CloudError when the page as a whole cannot be had. `filter` is never empty. Listed
+   * machines come without their metadata.
+   */
   listInstances(filter: string, pageToken: string | null): Promise<ListPage<Machine>>;
   listDisks(filter: string, pageToken: string | null): Promise<ListPage<Disk>>;
   deleteDisk(zone: string, name: string): Promise<DeleteInstanceReply>;

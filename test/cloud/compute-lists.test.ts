@@ -93,6 +93,9 @@ test('a list asks for partial success, all scopes, 500 items, and continues by i
     maxResults: '500',
     includeAllScopes: 'true',
     returnPartialSuccess: 'true',
+    fields:
+      'nextPageToken,unreachables,warning,items/*/warning,items/*/instances(name,id,zone,status,' +
+      'machineType,labels,creationTimestamp,lastStartTimestamp,scheduling(provisioningModel,preemptible))',
     pageToken: 'n1',
   });
 });
@@ -103,6 +106,8 @@ test('disks are listed with their users', async () => {
     zone: `${SELF}/zones/${ZONE}`,
     labels: { deployment: 'mayfly' },
     users: [`${SELF}/zones/${ZONE}/instances/${NAME}`],
+    type: `${SELF}/zones/${ZONE}/diskTypes/pd-balanced`,
+    sizeGb: '100',
     creationTimestamp: '2025-11-30T16:00:01.000-08:00',
   };
   await using opened = await open(() => ({
@@ -115,6 +120,8 @@ test('disks are listed with their users', async () => {
     zone: ZONE,
     labels: disk.labels,
     users: disk.users,
+    diskType: 'pd-balanced',
+    sizeGiB: 100,
     createdMs: Date.parse('2025-12-01T00:00:01Z'),
   });
   expect(items[1]?.users).toEqual([]);

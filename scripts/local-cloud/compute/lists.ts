@@ -8,47 +8,86 @@ import {
   type Reply,
 } from '#scripts/local-cloud/call.ts';
 import { diskResource } from '#scripts/local-cloud/compute/disks.ts';
-import { pageOf } from '#scripts/local-cloud/compute/paging.ts';
+import { moreAfter, readPaging } from '#scripts/local-cloud/compute/paging.ts';
 import { typeResource } from '#scripts/local-cloud/compute/places.ts';
 import { instanceResource } from '#scripts/local-cloud/compute/resources.ts';
-import { type ComputeState, regionsOf } from '#scripts/local-cloud/compute/state.ts';
+import { type ComputeState, placeKey, regionsOf } from '#scripts/local-cloud/compute/state.ts';
+import { type CountedMap, rememberLast } from '#scripts/local-cloud/counted-map.ts';
 import { compileFilter } from '#scripts/local-cloud/filter.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
+import { selectFields } from '#scripts/local-cloud/partial.ts';
 
 type Kind = 'instances' | 'disks' | 'machineTypes';
 
 interface Listed {
   readonly zone: string;
-  readonly name: string;
-  readonly resource: JsonObject;
+  readonly show: () => JsonObject;
 }
 
-function everything(context: Context, kind: Kind, project: string): Listed[] {
+interface Source {
+  /** `zone/name` of everything, in order. */
+  readonly keys: readonly string[];
+  /** Null: not there any more, or not shown yet. */
+  readonly find: (key: string) => Listed | null;
+}
+
+const keysInOrder = rememberLast((map: CountedMap<string, unknown>) => [...map.keys()].sort());
+
+/** A resource is built only when it is on the page: there may be very many of them. */
+function sourceOf(context: Context, kind: Kind, project: string): Source {
   const { world, nowMs } = context;
-  if (kind === 'disks') {
-    return [...world.compute.disks.values()].map((disk) => {
-      return { zone: disk.zone, name: disk.name, resource: diskResource(world, disk) };
-    });
+  const { machines, disks, zones } = world.compute;
+  switch (kind) {
+    case 'instances':
+      return {
+        keys: keysInOrder(machines, ''),
+        find: (key) => {
+          const machine = machines.get(key);
+          const shown =
+            machine !== undefined && nowMs - machine.createdMs >= world.options.compute.listLagMs;
+          return shown
+            ? { zone: machine.zone, show: () => instanceResource(world, machine) }
+            : null;
+        },
+      };
+    case 'disks':
+      return {
+        keys: keysInOrder(disks, ''),
+        find: (key) => {
+          const disk = disks.get(key);
+          return disk ? { zone: disk.zone, show: () => diskResource(world, disk) } : null;
+        },
+      };
+    case 'machineTypes':
+      return {
+        keys: [...zones]
+          .flatMap(([zone, types]) => [...types].map((name) => placeKey(zone, name)))
+          .sort(),
+        find: (key) => {
+          const [zone = '', name = ''] = key.split('/');
+          return { zone, show: () => typeResource(world, project, zone, name) };
+        },
+      };
   }
-  if (kind === 'machineTypes') {
-    return [...world.compute.zones].flatMap(([zone, types]) =>
-      [...types].map((name) => {
-        const resource = typeResource(world, project, zone, name);
-        return { zone, name, resource };
-      }),
-    );
+}
+
+function firstAfter(keys: readonly string[], after: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((keys[middle] ?? '') > after) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
   }
-  return [...world.compute.machines.values()]
-    .filter(({ createdMs }) => nowMs - createdMs >= world.options.compute.listLagMs)
-    .map((machine) => {
-      const { zone, name } = machine;
-      return { zone, name, resource: instanceResource(world, machine) };
-    });
+  return low;
 }
 
 interface Selection {
-  readonly items: readonly Listed[];
+  readonly items: readonly { readonly zone: string; readonly resource: JsonObject }[];
   readonly fields: JsonObject;
 }
 
@@ -66,11 +105,36 @@ function select(
     const rule = `Invalid value for field 'filter': '${filter}'. Invalid list filter expression.`;
     return refusal ?? refuse(400, 'invalid', rule);
   }
-  const found = everything(context, kind, project).filter(
-    ({ zone, resource }) => inScope(zone) && matches(resource),
-  );
-  const page = pageOf(found, ({ zone, name }) => `${zone}/${name}`, call.params);
-  return 'refusal' in page ? page.refusal : page;
+  const paging = readPaging(call.params);
+  if ('refusal' in paging) {
+    return paging.refusal;
+  }
+  const items: { zone: string; resource: JsonObject }[] = [];
+  let last = '';
+  const { keys, find } = sourceOf(context, kind, project);
+  for (let index = firstAfter(keys, paging.after); index < keys.length; index++) {
+    const key = keys[index] ?? '';
+    const listed = find(key);
+    const resource = listed !== null && inScope(listed.zone) ? listed.show() : null;
+    if (listed === null || resource === null || !matches(resource)) {
+      continue;
+    }
+    if (items.length === paging.size) {
+      return { items, fields: moreAfter(last) };
+    }
+    items.push({ zone: listed.zone, resource });
+    last = key;
+  }
+  return { items, fields: {} };
+}
+
+/** The whole reply, or what `fields` asks for of it. */
+function reply(call: Call, body: JsonObject): Reply {
+  const { fields } = call.params;
+  const selected = fields === undefined ? body : selectFields(body, fields);
+  return typeof selected === 'string'
+    ? refuse(400, 'invalidParameter', `Invalid field selection ${fields}: ${selected}`, 'fields')
+    : ok(selected);
 }
 
 function listZone(kind: Kind) {
@@ -88,7 +152,7 @@ function listZone(kind: Kind) {
     }
     const items = selected.items.map(({ resource }) => resource);
     const id = `projects/${project}/zones/${zone}/${kind}`;
-    return ok({ kind: `compute#${kind}List`, id, ...selected.fields, items });
+    return reply(call, { kind: `compute#${kind}List`, id, ...selected.fields, items });
   };
 }
 
@@ -148,7 +212,7 @@ function aggregate(kind: Kind) {
       ...selected.fields,
       items,
     };
-    return ok(unreachables.length === 0 ? body : { ...body, unreachables });
+    return reply(call, unreachables.length === 0 ? body : { ...body, unreachables });
   };
 }
 

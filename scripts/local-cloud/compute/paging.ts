@@ -10,6 +10,29 @@ export type Page<Item> =
   | { readonly items: readonly Item[]; readonly fields: JsonObject }
   | { readonly refusal: Reply };
 
+export interface Paging {
+  readonly size: number;
+  /** The key of the last entry that was given out; empty for the first page. */
+  readonly after: string;
+}
+
+/** What `maxResults` and `pageToken` ask for. */
+export function readPaging(params: Call['params']): Paging | { readonly refusal: Reply } {
+  const size = Number(params.maxResults ?? PAGE_MAX);
+  if (!Number.isInteger(size) || size < 0 || size > PAGE_MAX) {
+    return refuseField('maxResults', params.maxResults, ' Must be between 0 and 500.');
+  }
+  const after = keyOfToken(params.pageToken);
+  return after === null
+    ? refuseField('pageToken', params.pageToken, '')
+    : { size: size === 0 ? PAGE_MAX : size, after };
+}
+
+/** `nextPageToken` of a page that ends with this entry and has more after it. */
+export function moreAfter(key: string): JsonObject {
+  return { nextPageToken: Buffer.from(`after ${key}`).toString('base64url') };
+}
+
 /**
  * The page that `maxResults` and `pageToken` ask for. `fields` holds `nextPageToken` when there is
  * more after it.
@@ -19,25 +42,18 @@ export function pageOf<Item>(
   keyOf: (item: Item) => string,
   params: Call['params'],
 ): Page<Item> {
-  const size = Number(params.maxResults ?? PAGE_MAX);
-  if (!Number.isInteger(size) || size < 0 || size > PAGE_MAX) {
-    return refuseField('maxResults', params.maxResults, ' Must be between 0 and 500.');
-  }
-  const after = keyOfToken(params.pageToken);
-  if (after === null) {
-    return refuseField('pageToken', params.pageToken, '');
+  const paging = readPaging(params);
+  if ('refusal' in paging) {
+    return paging;
   }
   const rest = items
     .map((item) => ({ key: keyOf(item), item }))
-    .filter(({ key }) => key > after)
+    .filter(({ key }) => key > paging.after)
     .sort((left, right) => (left.key < right.key ? -1 : 1));
-  const page = rest.slice(0, size === 0 ? PAGE_MAX : size);
+  const page = rest.slice(0, paging.size);
   const last = page.at(-1);
   const more = last !== undefined && page.length < rest.length;
-  return {
-    items: page.map(({ item }) => item),
-    fields: more ? { nextPageToken: Buffer.from(`after ${last.key}`).toString('base64url') } : {},
-  };
+  return { items: page.map(({ item }) => item), fields: more ? moreAfter(last.key) : {} };
 }
 
 function refuseField(field: string, value: string | undefined, rule: string) {

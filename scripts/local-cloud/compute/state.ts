@@ -1,5 +1,6 @@
 // Machines, disks and operations as the world keeps them, with the keys by which they are found.
 import { regionOf } from '#scripts/local-cloud/compute/catalogue.ts';
+import { CountedMap } from '#scripts/local-cloud/counted-map.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { ComputeOptions } from '#scripts/local-cloud/options.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
@@ -106,9 +107,9 @@ export interface Quota {
 export type Unreachability = 'warning' | 'unreachables';
 
 export interface ComputeState {
-  readonly machines: Map<string, MachineState>;
+  readonly machines: CountedMap<string, MachineState>;
   readonly machinesById: Map<string, MachineState>;
-  readonly disks: Map<string, DiskState>;
+  readonly disks: CountedMap<string, DiskState>;
   readonly operations: Map<string, OperationState>;
   readonly requests: Map<string, RequestMemory>;
   /** Zone → machine types on offer. */
@@ -134,9 +135,9 @@ export function createCompute(options: ComputeOptions): ComputeState {
     ],
   );
   return {
-    machines: new Map(),
+    machines: new CountedMap(),
     machinesById: new Map(),
-    disks: new Map(),
+    disks: new CountedMap(),
     operations: new Map(),
     requests: new Map(),
     zones: new Map(zones),

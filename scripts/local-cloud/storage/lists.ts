@@ -7,6 +7,7 @@ import {
   ok,
   type Reply,
 } from '#scripts/local-cloud/call.ts';
+import { rememberLast } from '#scripts/local-cloud/counted-map.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import { findBucket, objectPath } from '#scripts/local-cloud/storage/conditions.ts';
@@ -18,7 +19,11 @@ import {
 
 const PAGE_MAX = 1000;
 
+const ASCII = /^[\x20-\x7e]*$/;
+
 function byName(left: string, right: string): number {
+  // For ASCII the order of the units is that of the bytes.
+  if (ASCII.test(left) && ASCII.test(right)) return left < right ? -1 : Number(left > right);
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }
 
@@ -28,9 +33,11 @@ interface Entry {
   readonly object: StoredObject | null;
 }
 
-function entriesOf(bucket: Bucket, prefix: string, delimiter: string | undefined): Entry[] {
+/** In order; kept until the bucket changes, because a listing comes page by page. */
+const entriesOf = rememberLast((objects: Bucket['objects'], about: string): readonly Entry[] => {
+  const { prefix, delimiter } = JSON.parse(about) as { prefix: string; delimiter?: string };
   const entries = new Map<string, Entry>();
-  for (const [name, object] of bucket.objects) {
+  for (const [name, object] of objects) {
     if (!name.startsWith(prefix)) {
       continue;
     }
@@ -40,7 +47,7 @@ function entriesOf(bucket: Bucket, prefix: string, delimiter: string | undefined
     entries.set(key, { key, object: folder === null ? object : null });
   }
   return [...entries.values()].sort((left, right) => byName(left.key, right.key));
-}
+});
 
 function pageSize(maxResults: string | undefined): number {
   const wanted = Number(maxResults ?? PAGE_MAX);
@@ -66,7 +73,8 @@ function listObjects(context: Context, call: Call): Reply {
   if (pageToken !== undefined && tokenOf(after ?? '') !== pageToken) {
     return refuse(400, 'invalid', `Invalid page token: ${pageToken}`, 'pageToken');
   }
-  const rest = entriesOf(bucket, prefix, delimiter).filter(
+  const entries = entriesOf(bucket.objects, JSON.stringify({ prefix, delimiter }));
+  const rest = entries.filter(
     ({ key }) =>
       (after === null || byName(key, after) > 0) &&
       (startOffset === undefined || byName(key, startOffset) >= 0) &&

@@ -1,6 +1,7 @@
 // Buckets and objects as the world keeps them, and their resources as the JSON API shows them.
 // One bucket keeps live objects only: object versioning and soft delete are off.
 import { createHash } from 'node:crypto';
+import { CountedMap } from '#scripts/local-cloud/counted-map.ts';
 import { copyJson, type JsonObject, timestamp } from '#scripts/local-cloud/json.ts';
 import { crc32cText } from '#scripts/local-cloud/storage/crc32c.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
@@ -36,7 +37,7 @@ export interface NotificationConfig {
 
 export interface Bucket {
   readonly name: string;
-  readonly objects: Map<string, StoredObject>;
+  readonly objects: CountedMap<string, StoredObject>;
   readonly notifications: NotificationConfig[];
   /** When each name was last changed, for the limit of one change a second. */
   readonly changedMs: Map<string, number>;
@@ -72,7 +73,7 @@ export function createStorage(names: readonly string[]): StorageState {
 export function createBucket(name: string): Bucket {
   return {
     name,
-    objects: new Map(),
+    objects: new CountedMap(),
     notifications: [],
     changedMs: new Map(),
     metageneration: 1,

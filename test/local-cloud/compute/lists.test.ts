@@ -136,3 +136,49 @@ describe('filters', () => {
     expect(names(listed(filled(), { filter: 'labels.app=x' }).body)).toEqual(['vm-1', 'vm-3']);
   });
 });
+
+describe('fields', () => {
+  const aggregated = (fields: string) => listed(filled(), { fields });
+
+  test('a page of a list holds what is asked for and nothing else', () => {
+    const fields = 'nextPageToken,items/*/warning/code,items/*/instances(name,labels/app)';
+    expect(aggregated(fields).body).toEqual({
+      items: {
+        'zones/r-a': {
+          instances: [
+            { name: 'vm-1', labels: { app: 'x' } },
+            { name: 'vm-2', labels: { app: 'y' } },
+          ],
+        },
+        'zones/r-b': { warning: { code: 'NO_RESULTS_ON_PAGE' } },
+        'zones/s-a': { instances: [{ name: 'vm-3', labels: { app: 'x' } }] },
+      },
+    });
+  });
+
+  test('a field that is named whole keeps all below it', () => {
+    const { body } = aggregated('items/*/instances(scheduling,name)');
+    expect(body).toMatchObject({
+      items: {
+        'zones/s-a': {
+          instances: [{ name: 'vm-3', scheduling: { provisioningModel: 'STANDARD' } }],
+        },
+      },
+    });
+  });
+
+  test.each(['items(', 'items/', 'a b', '(x)', ''])('%j is no selection: 400', (fields) => {
+    expect(aggregated(fields).status).toBe(400);
+  });
+});
+
+test('pages follow each other while machines come and go, each machine once', () => {
+  const world = filled();
+  const first = listed(world, { maxResults: '1' }).body;
+  expect(names(first)).toEqual(['vm-1']);
+  world.insert('vm-0', {}, { zone: 'r-a' });
+  world.insert('vm-9', {}, { zone: 'r-a' });
+  const next = { maxResults: '500', pageToken: String(first?.nextPageToken) };
+  // In the order of zone and name: what sorts before the token is not given out any more.
+  expect(names(listed(world, next).body)).toEqual(['vm-2', 'vm-9', 'vm-3']);
+});
