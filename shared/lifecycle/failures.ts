@@ -22,8 +22,20 @@ export const CAUSES = {
 } as const satisfies Record<string, FinalState>;
 export type Cause = keyof typeof CAUSES;
 
-export function isCause(value: unknown): value is Cause {
-  return typeof value === 'string' && Object.hasOwn(CAUSES, value);
+/** What a machine may say of itself; all others are for the control plane to find out. */
+export const MACHINE_CAUSES = [
+  'exit',
+  'out-of-memory',
+  'step-failed',
+  'gpu-idle',
+  'timeout',
+  'ttl',
+  'preempted',
+  'interrupted',
+] as const satisfies Cause[];
+
+export function isMachineCause(value: unknown): value is (typeof MACHINE_CAUSES)[number] {
+  return (MACHINE_CAUSES as readonly unknown[]).includes(value);
 }
 
 export interface Ending {

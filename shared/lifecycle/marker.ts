@@ -1,7 +1,7 @@
 // The marker: the status object that a machine writes (contract §3). The reader is tolerant of what a
 // container may have printed into it and strict about whose word it is.
 import { createHash } from 'node:crypto';
-import { type Cause, isCause } from '#shared/lifecycle/failures.ts';
+import { type Cause, isMachineCause } from '#shared/lifecycle/failures.ts';
 
 export const MARKER_BYTES_MAX = 262_144;
 
@@ -101,7 +101,7 @@ function readFields(fields: Record<string, unknown>): MarkerReading {
     runId: fields.run_id,
     attempt: fields.attempt as number,
     step: STEPS.find((step) => step === fields.step) ?? null,
-    cause: isCause(fields.cause) ? fields.cause : null,
+    cause: isMachineCause(fields.cause) ? fields.cause : null,
     permanent: typeof fields.permanent === 'boolean' ? fields.permanent : null,
     bootId: text(fields.boot_id),
     imageDigest: typeof fields.image_digest === 'string' ? fields.image_digest || null : null,

@@ -23,14 +23,36 @@ export const LIVE_STATES = [
 ] as const;
 export type RunState = (typeof LIVE_STATES)[number] | FinalState;
 
-/** From each state to those that may follow it directly; anything else is a programming error. */
+/**
+ * From each state to those that may follow it directly; anything else is a programming error. A record
+ * is first written as PLACING, or with its end. RUNNING is noted of PROVISIONING alone; a cancel of a
+ * live attempt goes through STOPPING; only placement finds no capacity.
+ */
 export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
-  ACCEPTED: ['PLACING', 'STOPPING', ...FINAL_STATES],
-  PLACING: ['WAITING', 'PROVISIONING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
-  WAITING: ['PLACING', 'PROVISIONING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
+  ACCEPTED: ['PLACING', 'FAILED', 'CANCELLED'],
+  PLACING: [
+    'WAITING',
+    'PROVISIONING',
+    'STOPPING',
+    'SUCCEEDED',
+    'FAILED',
+    'TIMED_OUT',
+    'LOST',
+    'NO_CAPACITY',
+  ],
+  WAITING: ['PLACING', 'PROVISIONING', 'STOPPING', ...FINAL_STATES],
   PROVISIONING: ['PLACING', 'WAITING', 'RUNNING', 'STOPPING', ...FINAL_STATES],
-  RUNNING: ['WAITING', 'STOPPING', ...FINAL_STATES],
-  STOPPING: ['WAITING', ...FINAL_STATES],
+  RUNNING: [
+    'WAITING',
+    'STOPPING',
+    'SUCCEEDED',
+    'FAILED',
+    'TIMED_OUT',
+    'PREEMPTED',
+    'CANCELLED',
+    'LOST',
+  ],
+  STOPPING: ['WAITING', 'SUCCEEDED', 'FAILED', 'TIMED_OUT', 'PREEMPTED', 'CANCELLED', 'LOST'],
   SUCCEEDED: [],
   FAILED: [],
   TIMED_OUT: [],

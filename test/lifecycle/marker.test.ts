@@ -100,6 +100,34 @@ describe('what a failed step says of a further try', () => {
   });
 });
 
+describe('what a machine may say of its end', () => {
+  const said = (cause: string) => readMarker(bytes({ ...BODY, status: 'FAILED', cause }));
+
+  test.each([
+    'exit',
+    'out-of-memory',
+    'step-failed',
+    'gpu-idle',
+    'timeout',
+    'ttl',
+    'preempted',
+    'interrupted',
+  ])('%s', (cause) => expect(said(cause)).toMatchObject({ marker: { cause } }));
+
+  test.each([
+    'stock-out',
+    'quota',
+    'cancelled',
+    'cancelled-outside',
+    'refused',
+    'host-error',
+    'machine-lost',
+    'toString',
+  ])('%s is not its to say', (cause) => {
+    expect(said(cause)).toMatchObject({ marker: { cause: null } });
+  });
+});
+
 describe('whose word a marker is', () => {
   const hash = createHash('sha256').update(NONCE).digest('hex');
 
