@@ -53,6 +53,8 @@ export interface Interference {
   readonly thrown?: (name: FunctionName, error: unknown) => void;
   /** A container has started. */
   readonly worked?: (work: Work) => void;
+  /** Time has gone on, and the world with it. */
+  readonly moved?: () => void;
   /** How many passes of the sweep begin at this slot. */
   readonly sweeps?: () => number;
 }

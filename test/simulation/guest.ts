@@ -15,6 +15,8 @@ export interface GuestPlan {
   readonly selfDeleteMs: number | null;
   /** Why it failed; left out: by its exit code. */
   readonly cause?: string;
+  /** Of a failed step: whether the same again would fail again. */
+  readonly permanent?: boolean;
   /** From when on nothing more is heard of it, while its machine and container go on. */
   readonly silentFrom?: 'boot' | 'claim' | 'work' | 'report';
   /** How a soft-off is taken; left out: its power goes at once, without a word. */
@@ -70,6 +72,7 @@ export class Guest {
   #holds = false;
   #working = false;
   #stopping = false;
+  #failed = false;
 
   constructor(machine: GuestMachine, plan: GuestPlan, world: GuestWorld) {
     this.#machine = machine;
@@ -100,6 +103,11 @@ export class Guest {
     await untilPowerOff(this.#stop());
   }
 
+  /** How long somebody wants to look at a machine that failed. */
+  #keptMs(): number {
+    return Number(this.#blank('KEEP_SECONDS')) * 1000;
+  }
+
   #blank(name: string): string {
     return new RegExp(`^${name}='(.*)'$`, 'm').exec(this.#script)?.[1] ?? '';
   }
@@ -117,12 +125,12 @@ export class Guest {
       if ((await this.#runContainer()) === 'silent') return;
     }
     if (selfDeleteMs === null) return;
-    await this.#calls.pause(selfDeleteMs);
+    await this.#calls.pause(Math.max(selfDeleteMs, this.#failed ? this.#keptMs() : 0));
     await this.#deleteMachine();
   }
 
   async #runContainer(): Promise<'reported' | 'silent'> {
-    const { workMs, exitCode, cause, silentFrom } = this.#plan;
+    const { workMs, exitCode, cause, permanent, silentFrom } = this.#plan;
     const announced = await this.#report.write('RUNNING', {}, ANNOUNCE_TRIES);
     if (announced === 'ended' || this.#stopping) return 'reported';
     await this.#calls.pause(0);
@@ -135,9 +143,11 @@ export class Guest {
     // A power-off ends the container: its exit code then means nothing.
     if (this.#stopping) return 'silent';
     const failed = cut ? 'ttl' : exitCode !== 0 ? (cause ?? 'exit') : null;
+    this.#failed = failed !== null;
     this.#endWork(failed === null ? 0 : exitCode);
     if (silentFrom === 'report') return 'silent';
-    const end = { exit_code: cut ? null : exitCode, cause: failed ?? 'exit', step: 'run' };
+    const why = { cause: failed ?? 'exit', ...(permanent === undefined ? {} : { permanent }) };
+    const end = { exit_code: cut ? null : exitCode, step: 'run', ...why };
     await this.#report.write(failed === null ? 'SUCCEEDED' : 'FAILED', end);
     return 'reported';
   }

@@ -133,6 +133,7 @@ export class Kernel {
         for (let pass = 0; pass < passes; pass++) this.spawn(this.sweep());
       }
       this.take(advance(this.world, this.clock.nowMs()));
+      this.options.interference?.moved?.();
     }
     this.clock.moveTo(endMs);
     await this.#settle();
@@ -256,7 +257,7 @@ export class Kernel {
    * calls is a chain of microtasks, and one immediate comes after all of them.
    */
   async #settle(): Promise<void> {
-    await new Promise((done) => setImmediate(done));
+    await new Promise((done) => process.nextTick(done));
     if (this.#failures.length > 0) throw this.#failures[0];
   }
 

@@ -37,6 +37,12 @@ const isLastWord = (actor: Actor, call: AroundCall, chaos: Chaos) =>
   call.name.startsWith('runs/gce-status/') &&
   chaos.isRunning(call.name);
 
+/** Between the swap that orders and the call that was ordered. */
+const isAfterSwap = (actor: Actor, call: AroundCall, chaos: Chaos) =>
+  actor.kind === 'function' &&
+  chaos.lastOf(actor)?.endsWith('/record.json') === true &&
+  /^compute\.instances\.(insert|delete)$/.test(call.method);
+
 /** Submit alone begins: the others find what has gone on meanwhile. */
 const isLaterSwap = (actor: Actor, call: AroundCall) =>
   actor.kind === 'function' &&
@@ -75,6 +81,7 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
     },
   },
   freeze: frozen(inFunction),
+  'freeze-after-swap': frozen(isAfterSwap),
   'freeze-before-swap': frozen(isLaterSwap),
   'slow-call': {
     on: any,
@@ -96,7 +103,7 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
   'marker-lands-late': {
     on: isLastWord,
     act: ({ chaos, actor, call, perform, random }) => {
-      chaos.loseHost(actor.machineId);
+      chaos.loseHost(actor.machineId, random.chance(0.6));
       return chaos.landMarker(call, perform, random.below(20 * MINUTE_MS));
     },
   },

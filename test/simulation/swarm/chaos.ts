@@ -30,6 +30,8 @@ export class Chaos {
   readonly outages = new Set<string>();
   /** Instance ids of machines whose host failed. */
   readonly lostHosts = new Set<string>();
+  /** Nobody gets an answer to an insert, and none is made. */
+  insertsLost = false;
   /** Calls that were given up and will land later. */
   inFlight = 0;
   healed = false;
@@ -37,6 +39,7 @@ export class Chaos {
   readonly #scenario: Scenario;
   readonly #faults: readonly CallFault[];
   #hits = 0;
+  readonly #lastNames = new Map<string, string>();
   readonly #ties = new Map<string, () => void>();
   /** Marker object → lets the word that is under way to it land now. */
   readonly #words = new Map<string, () => void>();
@@ -89,6 +92,7 @@ export class Chaos {
     try {
       return await reply;
     } finally {
+      this.#lastNames.set(actor.id, call.name);
       await clock.sleep(pace.below(latencyMs));
     }
   }
@@ -174,17 +178,23 @@ export class Chaos {
     throw timedOut(call.method);
   }
 
+  /** What the actor's last call was about. */
+  lastOf(actor: Actor): string | undefined {
+    return this.#lastNames.get(actor.id);
+  }
+
   isRunning(markerName: string): boolean {
     return this.#world().object(markerName)?.includes('"status":"RUNNING"') === true;
   }
 
-  /** The host of a guest fails under it, and the machine is gone at once. */
-  loseHost(machineId: string): void {
+  /** The host of a guest fails under it, and the machine is gone at once, or stands still. */
+  loseHost(machineId: string, gone: boolean): void {
     const kernel = this.#world();
     const machine = kernel.world.compute.machinesById.get(machineId);
     if (machine === undefined) return;
     this.lostHosts.add(machineId);
     kernel.call({ method: 'local.compute.hostError', params: { id: machineId } });
+    if (!gone) return;
     const { project, zone, name } = machine;
     kernel.call({ method: 'compute.instances.delete', params: { project, zone, instance: name } });
   }
@@ -214,6 +224,9 @@ export class Chaos {
   }
 
   #reach<Value>(call: AroundCall, perform: () => Promise<Value>): Promise<Value> {
+    if (this.insertsLost && call.method === 'compute.instances.insert') {
+      return this.planted({ effect: 'before', kind: 'hang' }, perform);
+    }
     const zone = call.params.zone;
     if (zone === undefined || !this.outages.has(zone)) return perform();
     return this.planted({ effect: 'before', kind: 'status', status: 503 }, perform);
@@ -262,7 +275,7 @@ function isLook(name: FunctionName, event: PushEvent): boolean {
 
 export function interferenceOf(
   chaos: Chaos,
-  watch: Pick<Interference, 'around' | 'pushed' | 'thrown' | 'worked'>,
+  watch: Pick<Interference, 'around' | 'pushed' | 'thrown' | 'worked' | 'moved'>,
 ): Interference {
   return {
     around: (actor, call, perform) =>
@@ -273,5 +286,6 @@ export function interferenceOf(
     ...(watch.pushed === undefined ? {} : { pushed: watch.pushed }),
     ...(watch.thrown === undefined ? {} : { thrown: watch.thrown }),
     ...(watch.worked === undefined ? {} : { worked: watch.worked }),
+    ...(watch.moved === undefined ? {} : { moved: watch.moved }),
   };
 }

@@ -1,7 +1,8 @@
-// What a simulation has come across: faults that hit, steps of records, causes of ends.
-import { CAUSES } from '#shared/lifecycle/failures.ts';
+// What a simulation has come across: faults that hit and what comes of them, steps of
+// records, rows of the failure table.
 import { TRANSITIONS } from '#shared/lifecycle/transitions.ts';
-import { FAULTS } from '#test/simulation/swarm/faults.ts';
+import { CONSEQUENCES, FAULTS } from '#test/simulation/swarm/faults.ts';
+import { ROWS } from '#test/simulation/swarm/rows.ts';
 
 export type Counts = Record<string, number>;
 
@@ -20,8 +21,9 @@ export function allKeys(): { title: string; keys: string[] }[] {
   );
   return [
     { title: 'faults', keys: FAULTS.map((name) => `fault ${name}`) },
+    { title: 'what comes of them', keys: CONSEQUENCES.map((name) => `seen ${name}`) },
     { title: 'steps of the record', keys: steps.map((step) => `step ${step}`) },
-    { title: 'causes of attempts’ ends', keys: Object.keys(CAUSES).map((name) => `cause ${name}`) },
+    { title: 'rows of the failure table', keys: [...ROWS] },
   ];
 }
 
@@ -34,7 +36,7 @@ export function formatCoverage(counts: Counts): string {
       const value = counts[key] ?? 0;
       const name = key.slice(key.indexOf(' ') + 1);
       lines.push(
-        `  ${name.padEnd(32)} ${String(value).padStart(9)}${value === 0 ? '  never' : ''}`,
+        `  ${name.padEnd(56)} ${String(value).padStart(9)}${value === 0 ? '  never' : ''}`,
       );
     }
   }

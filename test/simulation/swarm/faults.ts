@@ -5,6 +5,7 @@ export const CALL_FAULTS = [
   'crash-before',
   'crash-after',
   'freeze',
+  'freeze-after-swap',
   'freeze-before-swap',
   'slow-call',
   'rate-limited',
@@ -74,16 +75,19 @@ export const MISHAPS = [
   'zone-outage',
   'partial-list',
   'bucket-outage',
+  'insert-outage',
   'stock-out',
   'quota',
   'failed-but-there',
   'cancel',
   'cancel-early',
   'cancel-placing',
+  'cancel-waiting',
   'cancel-stopping',
   'cancel-succeeded',
   'request-again',
   'conflict',
+  'input-gone',
   'look',
   'sweep',
   'stray',
@@ -91,6 +95,15 @@ export const MISHAPS = [
   'forged-signal',
 ] as const;
 export type MishapKind = (typeof MISHAPS)[number];
+
+/** What comes of the others, counted where it is seen. */
+export const CONSEQUENCES = [
+  'time-limit-of-the-platform',
+  'request-id-answered-again',
+  'marker-after-its-machine',
+  'two-machines-of-an-attempt',
+] as const;
+export type Consequence = (typeof CONSEQUENCES)[number];
 
 export const FAULTS = [
   ...CALL_FAULTS,
@@ -106,6 +119,7 @@ export const RATES: readonly number[] = [0.01, 0.03, 0.1];
 export const HIGH_RATES: readonly number[] = [0.1, 0.3, 0.7];
 
 const FEW_CALLS: readonly string[] = [
+  'freeze-after-swap',
   'freeze-before-swap',
   'insert-lands-late',
   'delete-lands-late',

@@ -6,12 +6,12 @@ import { pick } from '#test/simulation/swarm/draws.ts';
 const SECOND_MS = 1000;
 const MINUTE_MS = 60_000;
 const FAILURES = [
-  'exit',
-  'out-of-memory',
-  'step-failed',
-  'timeout',
-  'gpu-idle',
-  'host-error',
+  { cause: 'exit' },
+  { cause: 'out-of-memory' },
+  { cause: 'step-failed', permanent: true },
+  { cause: 'step-failed', permanent: false },
+  { cause: 'timeout' },
+  { cause: 'gpu-idle' },
 ] as const;
 
 export function drawGuest(chaos: Chaos): GuestPlan {
@@ -26,7 +26,7 @@ export function drawGuest(chaos: Chaos): GuestPlan {
   const changes: Partial<GuestPlan>[] = [];
   if (chaos.hits('guest-works-long')) changes.push({ workMs: random.below(40 * MINUTE_MS) });
   if (chaos.hits('guest-fails')) {
-    changes.push({ exitCode: 1 + random.below(200), cause: pick(random, FAILURES) });
+    changes.push({ exitCode: 1 + random.below(200), ...pick(random, FAILURES) });
   }
   if (chaos.hits('guest-never-claims')) changes.push({ silentFrom: 'boot' });
   if (chaos.hits('guest-hangs')) changes.push({ silentFrom: pick(random, ['claim', 'work']) });

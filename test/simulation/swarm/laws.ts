@@ -1,13 +1,14 @@
 // The six laws, checked after every step of a simulated world. What breaks one ends the simulation.
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
-import type { RunRecord } from '#shared/lifecycle/record.ts';
+import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Actor, FunctionName } from '#test/simulation/delivery.ts';
 import type { Work } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
+import type { Consequence } from '#test/simulation/swarm/faults.ts';
 import { History } from '#test/simulation/swarm/history.ts';
 import {
   judgeBirth,
@@ -16,6 +17,7 @@ import {
   judgeInsert,
 } from '#test/simulation/swarm/law-machines.ts';
 import { type Facts, judgeRecord } from '#test/simulation/swarm/law-records.ts';
+import { ROWS, rowOfAttempt, rowOfRun } from '#test/simulation/swarm/rows.ts';
 import { Truth } from '#test/simulation/swarm/truth.ts';
 
 const CALLS_MAX = 2_000;
@@ -41,6 +43,8 @@ export class Laws {
   readonly #counts: Counts;
   readonly #trace: (line: string) => void;
   readonly #calls = new Map<string, number>();
+  /** Instance id → when the platform ends it. */
+  readonly #limits = new Map<string, number>();
 
   constructor(kernel: Kernel, chaos: Chaos, trace: (line: string) => void) {
     this.#kernel = kernel;
@@ -77,13 +81,19 @@ export class Laws {
       judgeInsert(requestId, call.name, this.#facts, this.break);
     }
     const known = machinesById.size;
+    const repeated = this.history.landed.has(requestId);
     const generation = this.truth.generation(call.name);
     const reply = perform();
     this.steps += 1;
     if (call.method === 'compute.instances.insert' && machinesById.size > known) {
       const machine = machines.get(`${zone}/${call.name}`);
-      if (machine !== undefined) judgeBirth(machine, requestId, this.#facts, this.break);
+      if (machine !== undefined) {
+        judgeBirth(machine, requestId, this.#facts, this.break);
+        const twins = [...machinesById.values()].filter(({ name }) => name === machine.name);
+        if (twins.length > 1) this.#see('two-machines-of-an-attempt');
+      }
     }
+    if (repeated && machinesById.size === known) this.#see('request-id-answered-again');
     if (this.truth.generation(call.name) !== generation) this.#changed(actor, call.name);
     const told = await reply.then(
       (value) => outcomeOf(value),
@@ -96,6 +106,22 @@ export class Laws {
 
   trace(line: string): void {
     this.#trace(`${this.truth.nowMs} ${line}`);
+  }
+
+  /** Notes the machines whose time the platform has ended. */
+  moved(): void {
+    for (const [id, machine] of this.#kernel.world.compute.machinesById) {
+      const endsMs = this.#limits.get(id);
+      if (machine.ttlEndMs !== null) this.#limits.set(id, machine.ttlEndMs);
+      else if (endsMs !== undefined) {
+        this.#limits.delete(id);
+        if (this.truth.nowMs >= endsMs) this.#see('time-limit-of-the-platform');
+      }
+    }
+  }
+
+  #see(consequence: Consequence): void {
+    count(this.#counts, `seen ${consequence}`);
   }
 
   started(instanceId: string): void {
@@ -182,15 +208,35 @@ export class Laws {
     if (before?.state !== after.state) {
       count(this.#counts, `step ${before?.state ?? 'ACCEPTED'} → ${after.state}`);
     }
-    for (const attempt of after.attempts) {
-      const earlier = before?.attempts.find((one) => one.number === attempt.number);
-      if (attempt.end && !earlier?.end) count(this.#counts, `cause ${attempt.end.cause}`);
+    const ended = after.attempts.find(
+      ({ end }, index) => end !== null && !before?.attempts[index]?.end,
+    );
+    if (ended?.end) {
+      this.#countRow(rowOfAttempt(before, after, ended.end, this.#hasSpoken(ended)));
+    } else if (after.end !== null && !before?.end) {
+      this.#countRow(rowOfRun(after));
     }
+  }
+
+  #countRow(row: string): void {
+    count(this.#counts, row);
+    if (!ROWS.includes(row)) this.break('failure table', `it has no ${row}`);
+  }
+
+  /** Its machine's own last word stands, and is no order to delete it. */
+  #hasSpoken({ instance, nonce }: Attempt): boolean {
+    const marker = this.truth.marker(instance);
+    const own = marker !== null && marker.sealed !== true && marker.nonce === nonce;
+    const ending = marker?.cause === 'interrupted' || marker?.cause === 'preempted';
+    return own && !ending && (marker.status === 'SUCCEEDED' || marker.status === 'FAILED');
   }
 
   #markerChanged(instance: string, actor: Actor): void {
     const marker = this.truth.marker(instance);
     if (marker === null || marker.sealed || marker.nonce === FORGED_NONCE) return;
+    if (actor.kind === 'guest' && this.truth.machine(actor.machineId) === null) {
+      this.#see('marker-after-its-machine');
+    }
     if (this.history.succeeded.has(instance) && marker.status !== 'SUCCEEDED') {
       this.break('4 one end', `${actor.id} wrote ${marker.status} over SUCCEEDED of ${instance}`);
     }

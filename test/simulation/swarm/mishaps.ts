@@ -1,7 +1,7 @@
 // Makes happen what a scenario says at its instants: to machines, zones and the bucket, and what people
 // publish.
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
-import { MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
+import { inputsObject, MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
@@ -9,6 +9,7 @@ import { count } from '#test/simulation/swarm/coverage.ts';
 import type { MishapKind } from '#test/simulation/swarm/faults.ts';
 import { FORGED_NONCE, type Laws } from '#test/simulation/swarm/laws.ts';
 import {
+  inputObject,
   type Mishap,
   type Scenario,
   type ScenarioRun,
@@ -158,6 +159,12 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     set(false);
     return () => set(true);
   },
+  'insert-outage': ({ chaos }) => {
+    chaos.insertsLost = true;
+    return () => {
+      chaos.insertsLost = false;
+    };
+  },
   'stock-out': onZone(
     'local.compute.stock',
     { machineType: 'e2-standard-4', available: 0 },
@@ -181,10 +188,21 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   cancel: cancel(() => true),
   'cancel-early': cancel(({ laws }, { runId }) => !laws.truth.isAccepted(runId)),
   'cancel-placing': cancel((stage, run) => stateOf(stage, run) === 'PLACING'),
+  'cancel-waiting': cancel((stage, run) => stateOf(stage, run) === 'WAITING'),
   'cancel-stopping': cancel((stage, run) => stateOf(stage, run) === 'STOPPING'),
   'cancel-succeeded': cancel(hasSucceeded),
   'request-again': publish(requestOf),
   conflict: publish((run) => ({ ...REQUEST, ...run.request, runId: run.runId, args: ['other'] })),
+  'input-gone': (stage, mishap) => {
+    const run = runOf(stage, mishap);
+    const { truth } = stage.laws;
+    if (run?.request.inputs === undefined || !truth.isAccepted(run.runId)) return 'nothing';
+    if (truth.names(inputsObject(run.runId)).length > 0) return 'nothing';
+    const { bucket } = SETTINGS.plan;
+    const params = { bucket, object: inputObject(run.runId) };
+    const reply = stage.kernel.call({ method: 'storage.objects.delete', params });
+    return reply.status < 300 ? null : 'nothing';
+  },
   look: publish((run) => ({ look: run.runId, intent: 1 })),
   sweep: ({ kernel }) => {
     kernel.spawn(kernel.sweep());

@@ -8,7 +8,12 @@ import { judgeEnds, openEnds } from '#test/simulation/swarm/ends.ts';
 import { drawGuest } from '#test/simulation/swarm/guests.ts';
 import { Laws, Violation } from '#test/simulation/swarm/laws.ts';
 import { happen, type Relief, requestOf, type Stage } from '#test/simulation/swarm/mishaps.ts';
-import { type Mishap, type Scenario, worldOf } from '#test/simulation/swarm/scenario.ts';
+import {
+  inputObject,
+  type Mishap,
+  type Scenario,
+  worldOf,
+} from '#test/simulation/swarm/scenario.ts';
 import { placeStrangers } from '#test/simulation/swarm/strangers.ts';
 
 const MINUTE_MS = 60_000;
@@ -56,6 +61,7 @@ export async function runScenario(scenario: Scenario, keepLines = false): Promis
       pushed: (name, event, status) => laws?.pushed(name, event, status),
       thrown: (name, error) => laws?.thrown(name, error),
       worked: (work) => laws?.worked(work),
+      moved: () => laws?.moved(),
     }),
   });
   chaos.kernel = kernel;
@@ -84,6 +90,7 @@ function unforeseen(error: unknown): Error {
 async function live(stage: Stage): Promise<void> {
   const { kernel, chaos, scenario } = stage;
   placeStrangers(kernel);
+  for (const { runId } of scenario.runs) kernel.put(inputObject(runId), 'so many bytes');
   const reliefs = new Set<Relief>();
   for (const run of scenario.runs) {
     const published = kernel.clock

@@ -1,6 +1,8 @@
 // A seed's scenario as plain data: the runs, which faults there are and how often they hit, and what
 // happens when. Drawn from the seed alone; shrinking takes parts of it away.
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
+import type { Random } from '#scripts/local-cloud/random.ts';
+import { SETTINGS } from '#test/simulation/layout.ts';
 import { Draws, pick } from '#test/simulation/swarm/draws.ts';
 import {
   FAULTS,
@@ -11,6 +13,8 @@ import {
 } from '#test/simulation/swarm/faults.ts';
 
 const MINUTE_MS = 60_000;
+/** Enough for half an hour of the dearest machine here, and for a little more. */
+const BUDGETS_USD = [0.078, 0.155, 0.18];
 export const ZONES = ['us-central1-a', 'us-central1-b', 'us-central1-c'] as const;
 
 export interface ScenarioRun {
@@ -49,12 +53,14 @@ export function drawScenario(seed: number): Scenario {
   const count = large ? 8 + size.below(8) : 1 + size.below(3);
   const runs = Array.from({ length: count }, (_, index) => drawRun(draws, index, chaosMs));
   const rates = drawRates(draws);
+  const mishaps = drawMishaps(draws, rates, chaosMs);
+  const lasting = mishaps.filter(({ kind }) => LASTING.includes(kind));
   return {
     seed,
     runs,
-    mishaps: drawMishaps(draws, rates, chaosMs),
+    mishaps,
     rates,
-    chaosMs,
+    chaosMs: Math.max(chaosMs, ...lasting.map(({ atMs, forMs }) => atMs + forMs)),
     hitsMax: Number.POSITIVE_INFINITY,
   };
 }
@@ -66,6 +72,7 @@ function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
     runId: `r${index + 1}`,
     atMs: random.below(chaosMs / 2),
     request: {
+      ...drawNeed(draws.of(`need-${index}`), `r${index + 1}`),
       place: { zones: ZONES.slice(0, 1 + random.below(ZONES.length)) },
       provisioning: pick(random, ['standard', 'spot', 'spot-then-standard']),
       ttlSeconds: pick(random, [600, 900, 1800]),
@@ -80,6 +87,37 @@ function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
   };
 }
 
+export const inputObject = (runId: string) => `inputs/${runId}`;
+const inputUri = (runId: string) => `gs://${SETTINGS.plan.bucket}/${inputObject(runId)}`;
+
+/** What few runs ask for: other machines, a budget, inputs, a look at what failed. */
+function drawNeed(random: Random, runId: string): Readonly<Record<string, unknown>> {
+  const larger = { resources: { machineTypes: ['e2-standard-4', 'e2-standard-8'] } };
+  return {
+    ...(random.chance(0.3) ? larger : {}),
+    ...(random.chance(0.25) ? { budgetUsd: pick(random, BUDGETS_USD) } : {}),
+    ...(random.chance(0.15) ? { keepOnFailureSeconds: pick(random, [120, 600]) } : {}),
+    ...(random.chance(0.25) ? { inputs: { '/in/data': inputUri(runId) } } : {}),
+  };
+}
+
+/** What must meet for the rarer steps of a record. */
+const THEMES: readonly Scenario['rates'][] = [
+  { 'insert-refused': 0.7, 'stock-out': 0.7, quota: 0.3, 'failed-but-there': 0.3 },
+  {
+    'insert-lands-late': 0.7,
+    'request-id-forgotten': 0.7,
+    'stock-out': 0.7,
+    'guest-fails': 0.3,
+    'look-lost': 0.1,
+  },
+  { 'guest-fails': 0.7, 'notification-lost': 0.3 },
+  { 'guest-fails': 0.7, 'marker-lands-late': 0.7, 'cancel-waiting': 0.7 },
+  { preempt: 0.7, 'host-error': 0.7, 'outside-delete': 0.7, 'slow-functions': 0.1 },
+  { 'insert-outage': 0.7, 'freeze-after-swap': 0.3 },
+  { 'input-gone': 0.7, 'crash-after': 0.1, 'crash-before': 0.1 },
+];
+
 /** A swarm: each seed has its own few faults, so that each meets others in every combination. */
 function drawRates(draws: Draws): Scenario['rates'] {
   const random = draws.of('faults');
@@ -88,7 +126,7 @@ function drawRates(draws: Draws): Scenario['rates'] {
   for (const name of FAULTS) {
     if (random.chance(share)) rates[name] = pick(random, ratesOf(name));
   }
-  return rates;
+  return random.chance(0.5) ? { ...rates, ...pick(random, THEMES) } : rates;
 }
 
 function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): Mishap[] {
@@ -99,13 +137,23 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
     const count = 1 + random.below(3);
     for (let index = 0; index < count; index++) {
       const atMs = random.below(kind === 'cancel-early' ? chaosMs / 8 : chaosMs);
-      const forMs = (1 + random.below(30)) * MINUTE_MS;
+      const forMs = drawLength(kind, random) * MINUTE_MS;
       mishaps.push({ kind, atMs, which: random.fraction(), forMs });
     }
   }
   const inTime = mishaps.sort((left, right) => left.atMs - right.atMs);
   return inTime.map((mishap, number) => ({ number, ...mishap }));
 }
+
+/** In minutes. */
+function drawLength(kind: MishapKind, random: Random): number {
+  if (kind === 'insert-outage') return 20 + random.below(150);
+  if (kind === 'bucket-outage' && random.chance(0.3)) return 30;
+  return 1 + random.below(30);
+}
+
+/** These go on for as long as they do, whatever the scenario's own time. */
+const LASTING: readonly MishapKind[] = ['insert-outage', 'bucket-outage'];
 
 /** The world's own ways, as the scenario's faults say. */
 export function worldOf({ seed, rates }: Scenario): WorldChoices {

@@ -22,6 +22,8 @@ export interface LiveMarker {
 
 export class Truth {
   readonly #kernel: Kernel;
+  /** What was read last of each object: the world's bytes are replaced, never changed. */
+  readonly #read = new Map<string, { readonly bytes: Uint8Array; readonly value: unknown }>();
 
   constructor(kernel: Kernel) {
     this.#kernel = kernel;
@@ -87,7 +89,12 @@ export class Truth {
 
   #json<Value>(name: string): Value | null {
     const object = this.#objects().get(name);
-    return object === undefined ? null : JSON.parse(new TextDecoder().decode(object.bytes));
+    if (object === undefined) return null;
+    const known = this.#read.get(name);
+    if (known?.bytes === object.bytes) return known.value as Value;
+    const value = JSON.parse(new TextDecoder().decode(object.bytes));
+    this.#read.set(name, { bytes: object.bytes, value });
+    return value;
   }
 }
 

@@ -1,0 +1,74 @@
+// The failure table as its rows occur: by whose word an attempt ends, with which cause, and what comes
+// of it. A row that is none of these is a violation.
+import type { AttemptEnd, RunRecord } from '#shared/lifecycle/record.ts';
+
+const RETRIED: Readonly<Record<string, string>> = {
+  'marker: exit': 'failed',
+  'marker: out-of-memory': 'outOfMemory',
+  'marker: step-failed': 'failed',
+  'marker: step-failed, may pass': 'infrastructure',
+  'marker: gpu-idle': 'failed',
+  'gone: preempted': 'preempted',
+  'gone: host-error': 'infrastructure',
+  'gone: machine-lost': 'infrastructure',
+  'gone: interrupted': 'infrastructure',
+  'not placed: machine-lost': 'abandoned',
+};
+
+const FINAL = [
+  'marker: success',
+  'marker: timeout',
+  'marker: ttl',
+  'marker: cancelled',
+  'gone: ttl',
+  'gone: cancelled',
+  'gone: cancelled-outside',
+  'not placed: refused',
+  'not placed: stock-out',
+  'not placed: quota',
+  'no attempt: cancelled',
+  'no attempt: refused',
+  'no attempt: over the budget',
+];
+
+export const ROWS: readonly string[] = [
+  ...Object.entries(RETRIED).flatMap(([row, counter]) => [
+    `row ${row} → again (${counter})`,
+    `row ${row} → the end`,
+  ]),
+  ...FINAL.map((row) => `row ${row} → the end`),
+];
+
+/** The row of an attempt that has just ended; `spoken`: by its machine's own last word. */
+export function rowOfAttempt(
+  before: RunRecord | null,
+  after: RunRecord,
+  end: AttemptEnd,
+  spoken: boolean,
+): string {
+  const whose = `${whoseWord(before, end, spoken)}: ${nameOf(end)}`;
+  if (after.end !== null) return `row ${whose} → the end`;
+  const counter = Object.entries(after.used).find(
+    ([name, used]) => used > (before?.used[name as keyof RunRecord['used']] ?? 0),
+  );
+  return `row ${whose} → again (${counter?.[0] ?? 'no counter'})`;
+}
+
+/** The row of a run that ends between two attempts, or before the first. */
+export function rowOfRun({ attempts, end }: RunRecord): string {
+  const last = attempts.at(-1)?.end;
+  const budget = last?.cause === end?.cause && end?.detail.includes('budget');
+  return `row no attempt: ${budget ? 'over the budget' : end?.cause} → the end`;
+}
+
+function whoseWord(before: RunRecord | null, end: AttemptEnd, spoken: boolean): string {
+  if (spoken) return 'marker';
+  const unplaced = ['refused', 'stock-out', 'quota'].includes(end.cause);
+  const abandoned = before?.state === 'PLACING' && end.cause === 'machine-lost';
+  return unplaced || abandoned ? 'not placed' : 'gone';
+}
+
+function nameOf(end: AttemptEnd): string {
+  if (end.status === 'SUCCEEDED') return 'success';
+  return end.transient === true ? `${end.cause}, may pass` : end.cause;
+}
