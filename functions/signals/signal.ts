@@ -12,7 +12,6 @@ const SYSTEM_EVENTS = [
   'compute.instances.hostError',
   'compute.instances.terminateOnHostMaintenance',
   'compute.instances.deferredDelete',
-  'compute.instances.deferredStop',
 ] as const;
 const DELETE = 'compute.instances.delete';
 /** `v1.compute.instances.delete`, `beta.…`: whichever version of the API was called. */

@@ -6,7 +6,7 @@ import { type FunctionName, Kernel, type Kill } from '#test/simulation/kernel.ts
 import { REQUEST } from '#test/simulation/layout.ts';
 
 const HOUR_MS = 3_600_000;
-const FUNCTIONS: readonly FunctionName[] = ['submit', 'finalize', 'notify', 'sweep'];
+const FUNCTIONS: readonly FunctionName[] = ['submit', 'finalize', 'signals', 'notify', 'sweep'];
 
 /** In the first world nothing goes wrong; in the second the machine's report is lost. */
 const WORLDS = [

@@ -24,12 +24,13 @@ function verify(kernel: Kernel): void {
   expect(kernel.objects('runs/active/')).toEqual([]);
 }
 
-const PRINCIPALS = ['submit', 'finalize', 'notify', 'sweep'].map(
+const PRINCIPALS = ['submit', 'finalize', 'signals', 'notify', 'sweep'].map(
   (name) => [name, `${name}@local-project.iam.gserviceaccount.com`] as const,
 );
 const METHODS: Record<string, string[]> = {
   submit: ['storage.objects.*', 'compute.instances.*', 'compute.zoneOperations.*'],
   finalize: ['storage.objects.*', 'compute.instances.*'],
+  signals: ['storage.objects.*', 'compute.instances.*', 'compute.disks.*'],
   notify: ['storage.objects.*', 'pubsub.topics.publish'],
   sweep: [
     'storage.objects.*',

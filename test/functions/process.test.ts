@@ -30,18 +30,21 @@ function start(environment: Record<string, string>) {
   };
 }
 
-test.each(['submit', 'finalize', 'notify', 'sweep'])('%s is served until SIGTERM', async (name) => {
-  using server = start({ ...SETTINGS, FUNCTION_TARGET: name, PORT: '0' });
-  const { event, message } = await server.nextLog();
-  expect(event).toBe('server-started');
-  const port = /port (\d+)$/.exec(message)?.[1];
-  const url = `http://127.0.0.1:${port}/`;
-  expect((await fetch(url, { method: 'POST' })).status).toBe(401);
-  const headers = { authorization: `Bearer ${SETTINGS.MAYFLY_PUSH_TOKEN}` };
-  expect((await fetch(url, { headers })).status).toBe(405);
-  server.terminate();
-  expect(await server.exited).toBe(0);
-});
+test.each(['submit', 'finalize', 'signals', 'notify', 'sweep'])(
+  '%s is served until SIGTERM',
+  async (name) => {
+    using server = start({ ...SETTINGS, FUNCTION_TARGET: name, PORT: '0' });
+    const { event, message } = await server.nextLog();
+    expect(event).toBe('server-started');
+    const port = /port (\d+)$/.exec(message)?.[1];
+    const url = `http://127.0.0.1:${port}/`;
+    expect((await fetch(url, { method: 'POST' })).status).toBe(401);
+    const headers = { authorization: `Bearer ${SETTINGS.MAYFLY_PUSH_TOKEN}` };
+    expect((await fetch(url, { headers })).status).toBe(405);
+    server.terminate();
+    expect(await server.exited).toBe(0);
+  },
+);
 
 test.each([
   { name: 'no settings', change: { MAYFLY_BUCKET: '', MAYFLY_PROJECT: '' }, says: 'MAYFLY_BUCKET' },
