@@ -2,6 +2,7 @@
 // `request.json` exists; from then on any delivery can go on where another one stopped.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submit/inputs.ts';
+import { offersOf } from '#functions/submit/offers.ts';
 import { reject } from '#functions/submit/refuse.ts';
 import { sameJson } from '#functions/submit/same-json.ts';
 import { endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
@@ -30,7 +31,7 @@ export async function acceptRequest(
   value: Readonly<Record<string, unknown>>,
   messageId: string,
 ): Promise<void> {
-  const judged = judge(deps, value, `run-${messageId}`);
+  const judged = await judge(deps, value, `run-${messageId}`);
   if (judged.kind === 'invalid') return await reject(deps, { ...judged, messageId });
   const { request } = judged.plan;
   const { runId } = request;
@@ -59,19 +60,19 @@ export async function continueRun(deps: SubmitDeps, runId: string): Promise<void
   const loaded = await loadRecord(deps.store, runId);
   if (loaded !== null && isFinal(loaded.record.state)) return;
   const value = JSON.parse(new TextDecoder().decode(stored.bytes));
-  const judged = judge(deps, value, runId);
+  const judged = await judge(deps, value, runId);
   if (judged.kind === 'invalid') {
     return await endUnplannable(deps, runId, judged.faults, loaded);
   }
   await begin(deps, judged.plan, loaded, await resolveInputs(deps, judged.plan.request));
 }
 
-function judge(deps: SubmitDeps, value: unknown, defaultRunId: string): Judged {
+async function judge(deps: SubmitDeps, value: unknown, defaultRunId: string): Promise<Judged> {
   const settings = deps.settings.plan;
   const parsed = parseRequest(value, { defaultRunId, settings });
   if (parsed.kind === 'invalid') return parsed;
   const { runId } = parsed.request;
-  const planned = planRun(parsed.request, settings);
+  const planned = planRun(parsed.request, settings, await offersOf(deps, parsed.request));
   return planned.kind === 'invalid' ? { kind: 'invalid', runId, faults: planned.faults } : planned;
 }
 

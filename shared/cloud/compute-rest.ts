@@ -45,7 +45,7 @@ export function createRest(options: ComputeOptions): Rest {
     try {
       return await options.transport({
         method: verb,
-        url: `${base}/${path.map(encodeURIComponent).join('/')}${search}`,
+        url: `${[base, ...path.map(encodeURIComponent)].join('/')}${search}`,
         timeoutMs: timing.timeoutMs,
         ...(body === undefined ? {} : { body }),
       });

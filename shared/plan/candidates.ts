@@ -8,6 +8,7 @@ import { MODELS } from '#shared/plan/machine-fit.ts';
 import type {
   Candidate,
   Fault,
+  Offers,
   PlanSettings,
   ProvisioningModel,
   RunRequest,
@@ -22,22 +23,32 @@ export interface Candidates {
 }
 
 /** All candidates of a request, or why there is none. */
-export function candidatesOf(request: RunRequest, settings: PlanSettings): Candidates {
-  const choice = chooseMachines(request);
-  const places = placesOf(request, settings);
+export function candidatesOf(
+  request: RunRequest,
+  settings: PlanSettings,
+  offers: Offers = {},
+): Candidates {
+  const choice = chooseMachines(request, offers);
+  const places = placesOf(request, settings, offers);
   const warnings = [...choice.warnings, ...places.warnings];
   const faults = [...choice.faults, ...places.faults];
   if (faults.length > 0) return { candidates: [], warnings, faults };
-  const offers = choice.machines.map((machine) => ({ machine, places: offered(machine, places) }));
-  for (const offer of offers) if (offer.places.length === 0) warnings.push(nowhere(offer.machine));
-  if (offers.every((offer) => offer.places.length === 0)) {
+  const perMachine = choice.machines.map((machine) => ({
+    machine,
+    places: offered(machine, places),
+  }));
+  for (const offer of perMachine)
+    if (offer.places.length === 0) warnings.push(nowhere(offer.machine));
+  if (perMachine.every((offer) => offer.places.length === 0)) {
     return {
       candidates: [],
       warnings,
-      faults: offers.slice(0, 1).map(({ machine }) => notHere(machine, places)),
+      faults: perMachine.slice(0, 1).map(({ machine }) => notHere(machine, places)),
     };
   }
-  const all = MODELS[request.provisioning].flatMap((model) => candidatesBy(model, offers, request));
+  const all = MODELS[request.provisioning].flatMap((model) =>
+    candidatesBy(model, perMachine, request),
+  );
   return withinBudget(all, request, warnings);
 }
 
@@ -109,11 +120,21 @@ function withinBudget(
     if (budgetUsd === null || (usd !== null && usd <= budgetUsd)) kept.push(candidate);
     else told.add(overBudget(candidate, usd, budgetUsd));
   }
-  if (kept.length > CANDIDATES_MAX) {
-    told.add(`${kept.length} candidates are cut to the first ${CANDIDATES_MAX}`);
+  const first = firstOfEachModel(kept);
+  if (first.length < kept.length) {
+    told.add(`${kept.length} candidates are cut to the first ${first.length}`);
   }
   const faults = kept.length > 0 ? [] : [nothingAffordable(all, budgetUsd, ttlSeconds)];
-  return { candidates: kept.slice(0, CANDIDATES_MAX), warnings: [...told], faults };
+  return { candidates: first, warnings: [...told], faults };
+}
+
+/** No more than a walk may try, with room left for the model that is fallen back to. */
+function firstOfEachModel(all: readonly Candidate[]): readonly Candidate[] {
+  const models = [...new Set(all.map(({ provisioningModel }) => provisioningModel))];
+  const share = Math.floor(CANDIDATES_MAX / Math.max(1, models.length));
+  return models.flatMap((model) =>
+    all.filter(({ provisioningModel }) => provisioningModel === model).slice(0, share),
+  );
 }
 
 function overBudget(candidate: Candidate, usd: number | null, budgetUsd: number): string {

@@ -6,7 +6,7 @@ import { MACHINE_TYPES_CHOSEN_MAX } from '#shared/plan/limits.ts';
 import { fitFaults, MODELS } from '#shared/plan/machine-fit.ts';
 import { MACHINES, machineFacts, refusedMachine } from '#shared/plan/machines/catalogue.ts';
 import { LOCAL_SSD_USD_PER_HOUR, type MachineFacts } from '#shared/plan/machines/family.ts';
-import type { Fault, GpuNeed, ProvisioningModel, RunRequest } from '#shared/plan/model.ts';
+import type { Fault, GpuNeed, Offers, ProvisioningModel, RunRequest } from '#shared/plan/model.ts';
 
 /** The disk that a machine type of no table boots from: new families take Hyperdisk alone. */
 const UNKNOWN_DISK_TYPE = 'hyperdisk-balanced';
@@ -29,13 +29,18 @@ export interface MachineChoice {
   readonly warnings: readonly string[];
 }
 
-export function chooseMachines(request: RunRequest): MachineChoice {
+export function chooseMachines(request: RunRequest, offers: Offers = {}): MachineChoice {
   return request.resources.machineTypes.length > 0
-    ? namedMachines(request)
-    : fittingMachines(request);
+    ? namedMachines(request, offers)
+    : fittingMachines(request, offers);
 }
 
-function namedMachines(request: RunRequest): MachineChoice {
+/** The machine types that a request may get, whether they fit or not. */
+export function machineTypesOf(request: RunRequest): readonly string[] {
+  return chooseMachines(request).machines.map(({ machineType }) => machineType);
+}
+
+function namedMachines(request: RunRequest, offers: Offers): MachineChoice {
   const { machineTypes } = request.resources;
   const faults: Fault[] = [];
   const warnings: string[] = [];
@@ -50,14 +55,14 @@ function namedMachines(request: RunRequest): MachineChoice {
     } else if (facts !== null) faults.push(...fitFaults(facts, request, field));
     else
       warnings.push(`${machineType} stands in no table here: it is not checked and has no price`);
-    return chosen(machineType, facts, request);
+    return chosen(machineType, facts, request, offers);
   });
   const distinct = new Map(faults.map((found) => [found.field + found.rule, found]));
   return { machines, faults: [...distinct.values()], warnings };
 }
 
 /** The cheapest machine of each family that fits, so that a stock-out of one is not the end. */
-function fittingMachines(request: RunRequest): MachineChoice {
+function fittingMachines(request: RunRequest, offers: Offers): MachineChoice {
   const cheapest = new Map<string, { facts: MachineFacts; usd: number }>();
   for (const facts of MACHINES) {
     if (!fitsNeed(facts, request)) continue;
@@ -68,7 +73,7 @@ function fittingMachines(request: RunRequest): MachineChoice {
   const machines = [...cheapest.values()]
     .sort((a, b) => a.usd - b.usd)
     .slice(0, MACHINE_TYPES_CHOSEN_MAX)
-    .map(({ facts }) => chosen(facts.machineType, facts, request));
+    .map(({ facts }) => chosen(facts.machineType, facts, request, offers));
   const faults = machines.length > 0 ? [] : [fault('resources', request.resources, NOTHING_FITS)];
   return { machines, faults, warnings: [] };
 }
@@ -102,6 +107,7 @@ function chosen(
   machineType: string,
   facts: MachineFacts | null,
   request: RunRequest,
+  offers: Offers,
 ): ChosenMachine {
   const { gpu } = request.resources;
   const attached =
@@ -119,8 +125,17 @@ function chosen(
     models:
       facts === null ? models : models.filter((model) => facts.provisioningModels.includes(model)),
     usdPerHour: { STANDARD: price('STANDARD'), SPOT: price('SPOT') },
-    zones: attached?.zones ?? facts?.zones ?? null,
+    zones: zonesWithBoth(offers[machineType] ?? facts?.zones ?? null, attached?.zones ?? null),
   };
+}
+
+/** Where both the machine and the GPUs that are attached to it are on offer. */
+function zonesWithBoth(
+  machine: readonly string[] | null,
+  gpus: readonly string[] | null,
+): readonly string[] | null {
+  if (machine === null || gpus === null) return machine ?? gpus;
+  return gpus.filter((zone) => machine.includes(zone));
 }
 
 function disksUsdPerHour(facts: MachineFacts | null, { resources }: RunRequest): number {

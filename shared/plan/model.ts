@@ -121,6 +121,9 @@ export interface PlanSettings {
   readonly guest?: Partial<GuestSettings>;
 }
 
+/** Machine type → the zones that the platform says offer it; a type that is absent goes by our tables. */
+export type Offers = Readonly<Record<string, readonly string[]>>;
+
 /** One place to try. */
 export interface Candidate {
   readonly region: string;

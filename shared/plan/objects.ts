@@ -19,6 +19,8 @@ export const markerObject = (instanceName: string) => `${MARKER_PREFIX}${instanc
 export const resultObject = (runId: string) => `${RESULT_PREFIX}${runId}.json`;
 export const rejectedObject = (runId: string | null, messageId: string) =>
   `${REJECTED_PREFIX}${runId ?? '_'}/${messageId}.json`;
+/** Where a machine type is on offer, as the platform said within the last day. */
+export const offersObject = (machineType: string) => `runs/offers/${machineType}.json`;
 export const deadObject = (messageId: string) => `runs/dead/${messageId}.json`;
 /** `endedAt` is RFC 3339 in UTC, so that names sort by time. */
 export const endedObject = (endedAt: string, runId: string) =>

@@ -1,7 +1,7 @@
 // Where a run may be: its zones in the order asked, or all zones of its regions, each with the
 // region's subnetwork. A region without a known subnetwork is no candidate.
 import { fault } from '#shared/plan/fault.ts';
-import type { Fault, PlanSettings, RunRequest } from '#shared/plan/model.ts';
+import type { Fault, Offers, PlanSettings, RunRequest } from '#shared/plan/model.ts';
 import { isKnownZone, regionOf, zonesOfRegion } from '#shared/plan/zones.ts';
 
 export interface Place {
@@ -18,9 +18,9 @@ export interface Places {
   readonly faults: readonly Fault[];
 }
 
-export function placesOf({ place }: RunRequest, settings: PlanSettings): Places {
+export function placesOf({ place }: RunRequest, settings: PlanSettings, offers: Offers): Places {
   const warnings: string[] = [];
-  const zones = place.zones ?? zonesOfRegions(place.regions ?? settings.regions, warnings);
+  const zones = place.zones ?? zonesOfRegions(place.regions ?? settings.regions, offers, warnings);
   if (place.zones !== null) warnings.push(...unknownZones(place.zones));
   const without = new Set<string>();
   const places = zones.flatMap((zone) => {
@@ -36,11 +36,17 @@ export function placesOf({ place }: RunRequest, settings: PlanSettings): Places 
   return { places, named: place.zones !== null, warnings, faults };
 }
 
-/** A region of no table is tried in the zone that nearly every region has. */
-function zonesOfRegions(regions: readonly string[], warnings: string[]): readonly string[] {
+/** A region that nobody knows the zones of is tried in the one that nearly every region has. */
+function zonesOfRegions(
+  regions: readonly string[],
+  offers: Offers,
+  warnings: string[],
+): readonly string[] {
+  const offered = new Set(Object.values(offers).flat());
   return regions.flatMap((region) => {
-    const zones = zonesOfRegion(region);
-    if (zones !== null) return zones;
+    const told = [...offered].filter((zone) => regionOf(zone) === region);
+    const zones = [...new Set([...(zonesOfRegion(region) ?? []), ...told])].sort();
+    if (zones.length > 0) return zones;
     warnings.push(`region ${region} stands in no table here: ${region}-a is tried`);
     return [`${region}-a`];
   });

@@ -11,6 +11,7 @@ import { assertMetadataFits, scriptSizeFaults } from '#shared/plan/metadata-size
 import type {
   Fault,
   IntentInput,
+  Offers,
   PlannedIntent,
   PlanSettings,
   RunPlan,
@@ -30,12 +31,19 @@ const NO_JOBS = {
   accepted: 'gce',
 };
 
-/** Plans a valid request, or says all that stands against it. */
-export function planRun(request: RunRequest, settings: PlanSettings): PlannedRun {
+/**
+ * Plans a valid request, or says all that stands against it. `offers`: what the platform was heard to
+ * offer where; without it our own tables hold.
+ */
+export function planRun(
+  request: RunRequest,
+  settings: PlanSettings,
+  offers: Offers = {},
+): PlannedRun {
   if (request.runtime === 'cloudrun-jobs') {
     return { kind: 'invalid', faults: [fault('runtime', request.runtime, NO_JOBS)] };
   }
-  const { candidates, warnings, faults } = candidatesOf(request, settings);
+  const { candidates, warnings, faults } = candidatesOf(request, settings, offers);
   const all = [
     ...settingsFaults(settings),
     ...faults,

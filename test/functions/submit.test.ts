@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { DELIVERY_BUDGET_MS } from '#functions/submit/accept.ts';
 import { handleSubmit } from '#functions/submit/handler.ts';
-import { markerObject, requestObject } from '#shared/plan/objects.ts';
+import { markerObject, offersObject, requestObject } from '#shared/plan/objects.ts';
 import { type CountedCall, Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST } from '#test/simulation/layout.ts';
 
@@ -198,6 +198,9 @@ describe('the idempotency key', () => {
 describe('what submit writes, in which order', () => {
   test('A94: request, active entry, record, marker, then the insert; six writes and one insert', async () => {
     const kernel = new Kernel({ world: { storage: { objectWriteGapMs: 0 } } });
+    // Where the type is on offer was asked before, today.
+    const offers = { zones: ['us-central1-a'], atMs: kernel.clock.nowMs() };
+    kernel.put(offersObject('e2-standard-4'), JSON.stringify(offers));
     kernel.request({ ...REQUEST, runId: 'r1' });
     await kernel.run(10_000, { sweeps: false });
     const effects = kernel.calls

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { Offers } from '#shared/plan/model.ts';
+import { planRun } from '#shared/plan/plan.ts';
 import {
   type Fields,
   faultFields,
   faultsOf,
   makeBody,
   makePlan,
+  makeRequest,
   makeSettings,
 } from '#test/plan/fixtures.ts';
 
@@ -156,4 +159,52 @@ describe('order and budget', () => {
       makePlan({ ...on('n2-standard-8'), place: { zones: [zone] } }).candidates[0]?.usdPerHour ?? 0;
     expect(price('europe-west1-b') / price('us-central1-a')).toBeCloseTo(1.1, 3);
   });
+});
+
+describe('what the platform is heard to offer', () => {
+  const planned = (fields: Fields, offers: Offers) => {
+    const result = planRun(makeRequest(fields), makeSettings(), offers);
+    if (result.kind === 'invalid') throw new Error(JSON.stringify(result.faults));
+    return result.plan.candidates.map(({ zone }) => zone);
+  };
+
+  test('P36: its zones hold in place of our table, new ones of a region included', () => {
+    const offers = { 'e2-standard-4': ['us-central1-b', 'us-central1-z', 'us-east1-b'] };
+    expect(planned(on('e2-standard-4'), offers)).toEqual(['us-central1-b', 'us-central1-z']);
+  });
+
+  test('zones that the request names are tried whatever is heard', () => {
+    const place = { zones: ['us-central1-a'] };
+    const offers = { 'e2-standard-4': ['us-central1-b'] };
+    expect(planned({ ...on('e2-standard-4'), place }, offers)).toEqual(['us-central1-a']);
+  });
+
+  test('a region of no table is tried in the zones that were heard of', () => {
+    const subnetworks = { 'mars-east1': 'projects/p/regions/mars-east1/subnetworks/s' };
+    const fields = { ...on('e2-small'), place: { regions: ['mars-east1'], subnetworks } };
+    expect(planned(fields, { 'e2-small': ['mars-east1-c'] })).toEqual(['mars-east1-c']);
+  });
+
+  test('GPUs that are attached: where machine and GPU are both on offer', () => {
+    const fields = { resources: { machineType: 'n1-standard-4', gpu: { type: 'T4', count: 1 } } };
+    const without = planned(fields, {});
+    expect(without.length).toBeGreaterThan(1);
+    const [first = '', second = ''] = without;
+    expect(planned(fields, { 'n1-standard-4': [second, 'us-central1-z'] })).toEqual([second]);
+    expect(first).not.toBe(second);
+  });
+});
+
+test('more candidates than a walk may try: each provisioning model keeps its half', () => {
+  const regions = ['us-central1', 'us-east1', 'us-east4', 'us-west1', 'us-west2', 'us-west3'];
+  const machineTypes = ['e2-standard-4', 'n2-standard-4', 'n2d-standard-4', 'n1-standard-4'];
+  const subnetworks = Object.fromEntries(
+    regions.map((region) => [region, `projects/p/regions/${region}/subnetworks/s`]),
+  );
+  const place = { regions, subnetworks };
+  const fields = { resources: { machineTypes }, place, provisioning: 'spot-then-standard' };
+  const { candidates, warnings } = makePlan(fields);
+  const models = candidates.map(({ provisioningModel }) => provisioningModel);
+  expect(models).toEqual([...Array(50).fill('SPOT'), ...Array(50).fill('STANDARD')]);
+  expect(warnings.join()).toMatch(/1\d\d candidates are cut to the first 100/);
 });
