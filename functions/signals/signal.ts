@@ -22,7 +22,7 @@ const ENTRY_BYTES_MAX = 256 * 1024;
 export type Signal =
   | {
       readonly kind: 'signal';
-      /** `deleted`: the last entry of a delete that did not fail. */
+      /** `deleted`: the last entry of a delete; one that failed because nothing was there is one too. */
       readonly what: 'event' | 'deleted';
       readonly methodName: string;
       readonly instance: string;
@@ -47,7 +47,6 @@ const entryShape = z.object({
     serviceName: z.literal('compute.googleapis.com'),
     methodName: z.string(),
     resourceName: z.string(),
-    status: z.object({ code: z.number().optional() }).optional(),
   }),
   operation: z.object({ last: z.boolean().optional() }).optional(),
 });
@@ -63,7 +62,7 @@ export function readSignal(
     return foreign(`no audit log entry of Compute Engine: ${issue?.path.join('.')}`);
   }
   const { protoPayload, operation } = entry.data;
-  const { methodName, resourceName, status } = protoPayload;
+  const { methodName, resourceName } = protoPayload;
   const machine = machineOf(resourceName, project, deployment);
   if (machine === null) return foreign('not about a machine of this deployment');
   if ((SYSTEM_EVENTS as readonly string[]).includes(methodName)) {
@@ -71,7 +70,6 @@ export function readSignal(
   }
   if (!DELETE_METHOD.test(methodName)) return foreign('not a method that ends a machine');
   if (operation?.last !== true) return foreign('a delete that has only begun');
-  if ((status?.code ?? 0) !== 0) return foreign('a delete that has failed');
   return { kind: 'signal', what: 'deleted', methodName, ...machine };
 }
 

@@ -18,11 +18,12 @@ export interface Creation {
   readonly inputs: readonly ResolvedInput[];
 }
 
-export async function perform(deps: RunDeps, record: RunRecord, effect: Effect): Promise<void> {
+export async function perform(
+  deps: RunDeps,
+  record: RunRecord,
+  effect: Exclude<Effect, { kind: 'delete-machine' }>,
+): Promise<void> {
   switch (effect.kind) {
-    case 'delete-machine':
-      await deleteMachine(deps, record.runId, effect.instance, effect.zone);
-      return;
     case 'publish-look':
       await publishLook(deps, record);
       return;

@@ -7,6 +7,7 @@ import { STEPS_MAX } from '#shared/lifecycle/limits.ts';
 import {
   type ClaimFact,
   intentKey,
+  type MachineName,
   machineKey,
   NOTHING_SEEN,
   type Observation,
@@ -43,8 +44,8 @@ export interface PassOptions {
   readonly seen?: Partial<Observation>;
   /** Submit alone. */
   readonly creator?: Creation & { readonly untilMs: number };
-  /** A step that the caller decides from the live record, before all others; null: none needed. */
-  readonly first?: (record: RunRecord, context: Context) => Step | null;
+  /** What the caller decides before `decide` does; null: nothing. */
+  readonly before?: (record: RunRecord, seen: Observation, context: Context) => Step | null;
 }
 
 /** Takes a run as far as it goes now. Throws a CloudError when the bucket cannot be asked. */
@@ -65,7 +66,6 @@ class Pass {
   /** The intent that this pass wrote and has not called yet. */
   #ownIntent: string | null = null;
   #swapsLost = 0;
-  #firstDone = false;
 
   constructor(deps: RunDeps, loaded: LoadedRecord, options: PassOptions) {
     this.#deps = deps;
@@ -84,9 +84,9 @@ class Pass {
 
   #decide(): Step {
     const context = this.#context();
-    const first = this.#firstDone ? null : this.#options.first?.(this.#loaded.record, context);
-    this.#firstDone = true;
-    return first ?? decide(this.#loaded.record, this.#seen, context);
+    const { record } = this.#loaded;
+    const before = this.#options.before?.(record, this.#seen, context);
+    return before ?? decide(record, this.#seen, context);
   }
 
   #context(): Context {
@@ -159,15 +159,23 @@ class Pass {
     this.#loaded = reply.loaded;
     this.#afterWrite(before, next);
     for (const effect of effects) {
-      await perform(this.#deps, reply.loaded.record, effect);
       if (effect.kind === 'delete-machine') {
-        const key = machineKey(effect.instance, effect.zone);
-        this.#see({ deleted: [...this.#seen.deleted, key] });
-      } else if (effect.kind === 'publish-look') {
-        this.#see({ looked: true });
+        await this.#delete(effect);
+        continue;
       }
+      await perform(this.#deps, reply.loaded.record, effect);
+      if (effect.kind === 'publish-look') this.#see({ looked: true });
     }
     return 'go on';
+  }
+
+  /** The end of a delete that found nothing is told to nobody: the machine is asked after once more. */
+  async #delete({ instance, zone }: MachineName): Promise<void> {
+    const reply = await deleteMachine(this.#deps, this.#loaded.record.runId, instance, zone);
+    const key = machineKey(instance, zone);
+    const { [key]: _there, ...others } = this.#seen.machines;
+    const machines = reply.kind === 'gone' ? others : this.#seen.machines;
+    this.#see({ machines, deleted: [...this.#seen.deleted, key] });
   }
 
   /** What was read about an earlier attempt, or of a claim that may be taken since, is forgotten. */
@@ -207,7 +215,6 @@ class Pass {
     if (live === null) throw new Error(`run ${record.runId}: its record vanished`);
     this.#loaded = live;
     this.#ownIntent = null;
-    this.#firstDone = false;
     this.#seen = { ...NOTHING_SEEN, ...this.#options.seen };
     return 'go on';
   }
@@ -278,11 +285,8 @@ class Pass {
         const key = machineKey(step.instance, step.zone);
         return this.#see({ bootReports: { ...this.#seen.bootReports, [key]: report } });
       }
-      case 'delete-machine': {
-        await deleteMachine(deps, record.runId, step.instance, step.zone);
-        const key = machineKey(step.instance, step.zone);
-        return this.#see({ deleted: [...this.#seen.deleted, key] });
-      }
+      case 'delete-machine':
+        return await this.#delete(step);
       case 'delete-disk': {
         const reply = await deps.compute.deleteDisk(step.zone, step.disk);
         const fact = reply.kind === 'accepted' ? 'there' : reply.kind;

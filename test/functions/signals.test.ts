@@ -3,6 +3,7 @@ import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { instanceName } from '#shared/plan/names.ts';
 import { markerObject } from '#shared/plan/objects.ts';
 import { deleteEntry, entry } from '#test/functions/signal-entries.ts';
+import type { Interference } from '#test/simulation/delivery.ts';
 import { GOOD_GUEST, type GuestPlan } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -101,6 +102,21 @@ describe('what happened to a machine is acted upon without a sweep', () => {
     expect(kernel.result('r1')?.attempts).toMatchObject([{ cause: 'preempted' }, {}]);
     expect(kernel.works.map((work) => work.attempt)).toEqual([2]);
     nothingLeft(kernel);
+  });
+
+  test('gone before our own delete comes to it: nobody tells, so that it is asked after once more', async () => {
+    let late = 0;
+    const around: Interference['around'] = async (actor, call, perform) => {
+      if (actor.name === 'signals' && call.method === 'compute.instances.delete' && late++ === 0) {
+        await kernel.clock.sleep(MINUTE_MS);
+      }
+      return await perform();
+    };
+    const kernel: Kernel = await begin({ ...SLOW, interference: { around } }, SPOT);
+    happen(kernel, 'compute.preempt');
+    await kernel.run(MINUTE_MS + 10_000, QUIET);
+    expect(late).toBeGreaterThan(0);
+    expect(current(kernel).attempts).toMatchObject([{ end: { cause: 'preempted' } }, {}]);
   });
 
   test.each([
@@ -209,10 +225,13 @@ describe('signals that change nothing', () => {
     },
   );
 
-  test('a delete that ended, of a machine that is there', async () => {
+  test.each([
+    ['ended', {}],
+    ['failed', { status: { code: 13, message: 'INTERNAL_ERROR' } }],
+  ])('a delete that %s, of a machine that is there', async (_how, change) => {
     const kernel = await begin();
     const before = current(kernel);
-    signal(kernel, deleteEntry(NAME, 'last'));
+    signal(kernel, deleteEntry(NAME, 'last', change));
     await kernel.run(MINUTE_MS, QUIET);
     expect(statuses(kernel)).toEqual([204]);
     expect(current(kernel)).toEqual(before);
@@ -226,7 +245,6 @@ describe('signals that change nothing', () => {
     ['a further attempt’s, that there is not', entry(instanceName('mayfly', 'r1', 2))],
     ['another project’s', entry(NAME, { resourceName: `projects/x/zones/z/instances/${NAME}` })],
     ['a delete that has only begun', deleteEntry(NAME, 'first')],
-    ['a delete that has failed', deleteEntry(NAME, 'last', { status: { code: 13 } })],
     ['a request', { runId: 'r1', image: 'alpine' }],
   ];
   test.each(forged)(
