@@ -5,7 +5,7 @@ import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submi
 import { offersOf } from '#functions/submit/offers.ts';
 import { reject } from '#functions/submit/refuse.ts';
 import { sameJson } from '#functions/submit/same-json.ts';
-import { endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import { decideUnplannable } from '#shared/lifecycle/decide-refused.ts';
 import { RECORD_SCHEMA, type RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import type { Fault, ResolvedInput, RunPlan, RunRequest } from '#shared/plan/model.ts';
@@ -198,10 +198,7 @@ export const NO_TERMS: RunRecord['terms'] = {
   annotations: {},
 };
 
-/**
- * An accepted request that cannot be planned (an input that is gone, settings that changed since):
- * before its first attempt it ends as refused; a live attempt goes on, only nothing new is begun.
- */
+/** An accepted request that cannot be planned: an input that is gone, settings that changed since. */
 async function endUnplannable(
   deps: SubmitDeps,
   runId: string,
@@ -213,17 +210,9 @@ async function endUnplannable(
   deps.log('ERROR', 'unplannable', `${runId}: ${detail}`, { runId });
   const terms = request === null ? NO_TERMS : termsOf(request);
   const begun = loaded ?? { record: newRecord(deps, runId, terms), generation: '0' };
-  const last = begun.record.attempts.at(-1);
-  if (last !== undefined && last.end === null) {
-    await advance(deps, begun, { depth: 'full' });
-    return;
-  }
   if (loaded === null) await markActive(deps, runId);
   await advance(deps, begun, {
     depth: 'full',
-    first: (record, context) =>
-      isFinal(record.state)
-        ? null
-        : endRun(record, endWithout('refused', { detail, atMs: context.nowMs }), context),
+    before: (record, seen, context) => decideUnplannable(record, seen, context, detail),
   });
 }

@@ -24,9 +24,10 @@ export async function cancelRun(
   if (known !== null && isFinal(known.record.state)) return;
   if (known === null) await markActive(deps, runId);
   const loaded = known ?? { record: newRecord(deps, runId, NO_TERMS), generation: '0' };
-  const first = (record: RunRecord, context: Context) =>
-    cancelStep(record, reason ?? 'no reason given', context);
-  await advance(deps, loaded, { depth: 'full', first });
+  await advance(deps, loaded, {
+    depth: 'full',
+    before: (record, _seen, context) => cancelStep(record, reason ?? 'no reason given', context),
+  });
 }
 
 /** The write that orders the cancel; null when it is ordered already or came too late. */

@@ -126,8 +126,12 @@ function decideInsert(
     if (seen.claim === null) return { kind: 'read-claim' };
     if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, seen, context);
     const ageMs = context.nowMs - intent.createdSeconds * 1000;
-    if (ageMs < REPEAT_WINDOW_MS) return { kind: 'insert', intent: intent.number };
-    return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
+    if (ageMs >= REPEAT_WINDOW_MS) {
+      return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
+    }
+    if (intent.repeated === true) return { kind: 'insert', intent: intent.number };
+    // Said before it is done (R1): from here on the first call's refusal is no longer the whole truth.
+    return changeIntent(record, attempt, { ...intent, repeated: true }, context);
   }
   switch (reply.kind) {
     case 'accepted':
@@ -206,7 +210,8 @@ function decideOperation(
   context: Context,
   creator: Creator,
 ): Step {
-  if (intent.operation === null) return REST;
+  // Once a machine holds the claim, what becomes of it is not placement's affair.
+  if (intent.operation === null || attempt.claim?.by === 'machine') return REST;
   const zone = intent.candidate.zone;
   const key = intentKey(attempt.number, intent.number);
   const operation = seen.operations[key];

@@ -3,7 +3,7 @@
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { adopt } from '#shared/lifecycle/decide-attempt.ts';
 import { endSealed } from '#shared/lifecycle/decide-ordered.ts';
-import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import { endAttempt, endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
 import type { Observation, PlatformError, Step } from '#shared/lifecycle/observation.ts';
 import { placementError } from '#shared/lifecycle/placement-errors.ts';
 import { describeWalk, placesOfWalk } from '#shared/lifecycle/places.ts';
@@ -112,6 +112,25 @@ export function decideNoCapacity(
 
 /** What waits longest for: one place without stock is enough to say so, and a limit tops a mistake. */
 const WORST_FIRST = ['stock-out', 'quota', 'refused'] as const;
+
+/**
+ * For a run whose request cannot be planned any more: nothing new is begun. What may have a machine goes
+ * on as ever (null); an attempt that has none ends after its claim is taken.
+ */
+export function decideUnplannable(
+  record: RunRecord,
+  seen: Observation,
+  context: Context,
+  detail: string,
+): Step | null {
+  const attempt = record.attempts.at(-1);
+  const end = () => endWithout('refused', { detail, atMs: context.nowMs });
+  if (record.end !== null) return null;
+  if (attempt === undefined || attempt.end !== null) return endRun(record, end(), context);
+  const placed = attempt.intents.some(({ status }) => status === 'accepted');
+  if (placed || attempt.order !== null || attempt.claim?.by === 'machine') return null;
+  return decideUnplaced(record, attempt, seen, context, end);
+}
 
 /** Ends an attempt that got no machine, after taking its claim; a machine that holds it is adopted. */
 function decideUnplaced(

@@ -51,6 +51,8 @@ export interface Intent {
   readonly status: 'ordered' | 'accepted' | 'abandoned';
   readonly operation: string | null;
   readonly instanceId: string | null;
+  /** Another delivery than the one that ordered it calls it too: a refusal is unknown from then on. */
+  readonly repeated?: boolean;
 }
 
 /** Who holds an attempt's claim, as read back from the claim object. */

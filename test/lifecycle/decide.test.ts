@@ -424,7 +424,10 @@ describe('placement', () => {
 
   test('E15: a repeat for an intent older than half an hour is not sent; it is abandoned', () => {
     const young = context({ nowMs: NOW_MS + REPEAT_WINDOW_MS - 1, creator: creator() });
-    expect(decide(placing(), seen({ claim: free }), young).kind).toBe('insert');
+    // That another delivery calls it, too, is said first: its refusal is no longer the whole truth.
+    const said = written(decide(placing(), seen({ claim: free }), young));
+    expect(said.attempts[0]?.intents).toMatchObject([{ status: 'ordered', repeated: true }]);
+    expect(decide(said, seen({ claim: free }), young).kind).toBe('insert');
     const old = context({ nowMs: NOW_MS + REPEAT_WINDOW_MS, creator: creator() });
     const step = decide(placing(), seen({ claim: free }), old);
     expect(written(step).attempts[0]?.intents).toMatchObject([{ status: 'abandoned' }]);

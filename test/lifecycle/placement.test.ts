@@ -1,7 +1,8 @@
 // The walk over places: what each refusal means for the others, the order of trying, quotas, waiting.
 import { describe, expect, test } from 'vitest';
 import { decide } from '#shared/lifecycle/decide.ts';
-import type { Observation, PlatformError } from '#shared/lifecycle/observation.ts';
+import { decideUnplannable } from '#shared/lifecycle/decide-refused.ts';
+import { machineKey, type Observation, type PlatformError } from '#shared/lifecycle/observation.ts';
 import { PLACEMENT_ERRORS, placementError } from '#shared/lifecycle/placement-errors.ts';
 import type { Place, RunRecord } from '#shared/lifecycle/record.ts';
 import type { Candidate } from '#shared/plan/model.ts';
@@ -10,6 +11,7 @@ import {
   candidate,
   context,
   creator,
+  INSTANCE,
   intent,
   NOW_MS,
   place,
@@ -465,4 +467,41 @@ describe('quotas before a walk', () => {
     const busy = begin([g2(), east], { 'all regions': [metric('GPUS_ALL_REGIONS', 4, 4)] });
     expect(busy).toMatchObject({ kind: 'write', record: { state: 'WAITING', placesCount: 1 } });
   });
+});
+
+describe('a request that cannot be planned any more', () => {
+  const gone = 'inputs is gs://b/o: it is gone';
+  const judge = (run: RunRecord, facts: Partial<Observation> = {}) =>
+    decideUnplannable(run, seen(facts), context(), gone);
+
+  test('before and between attempts the run ends as refused', () => {
+    const accepted = record({ state: 'ACCEPTED', attempts: [] });
+    expect(judge(accepted)).toMatchObject({ record: { state: 'FAILED', end: { detail: gone } } });
+  });
+
+  test('an attempt that waits for a place ends after its claim is taken, or adopts its holder', () => {
+    const waiting = record({ state: 'WAITING', attempts: [attempt({ intents: [] })] });
+    const machine = { by: 'machine', instanceId: '7', zone: A.zone, bootId: 'b' } as const;
+    expect(judge(waiting)?.kind).toBe('take-claim');
+    expect(judge(waiting, { claim: { kind: 'held', holder: machine } })).toMatchObject({
+      record: { state: 'PROVISIONING', attempts: [{ claim: machine }] },
+    });
+    const fenced = { marker: { marker: null, generation: '0' }, sealed: true };
+    const ended = judge(waiting, { claim: { kind: 'held', holder: { by: 'control' } }, ...fenced });
+    expect(ended).toMatchObject({ record: { state: 'FAILED', end: { cause: 'refused' } } });
+  });
+
+  test('what has a machine goes on', () => {
+    expect(judge(record())).toBeNull();
+    expect(judge(placing(A))?.kind).toBe('take-claim');
+  });
+});
+
+test('an operation that failed after its machine took the claim is nobody’s to place again', () => {
+  const machine = { by: 'machine', instanceId: '111', zone: A.zone, bootId: 'b' } as const;
+  const operations = { '1/1': { kind: 'failed', error: error('INTERNAL_ERROR') } } as const;
+  const machines = { [machineKey(INSTANCE, A.zone)]: { kind: 'gone' } } as const;
+  const facts = seen({ operations, machines, claim: { kind: 'held', holder: machine } });
+  const held = record({ attempts: [attempt({ claim: machine })] });
+  expect(decide(held, facts, context({ creator: creator() })).kind).toBe('rest');
 });
