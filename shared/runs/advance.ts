@@ -272,7 +272,11 @@ class Pass {
       }
       case 'read-operation': {
         const fact = await readOperationFact(deps, step.zone, step.operation);
-        return this.#see({ operations: { ...this.#seen.operations, [step.key]: fact } });
+        const done = fact.kind === 'succeeded' || fact.kind === 'failed';
+        return this.#see({
+          operations: { ...this.#seen.operations, [step.key]: fact },
+          ...(done ? { machines: this.#askAgainIn(step.zone) } : {}),
+        });
       }
       case 'read-quotas':
         return this.#see({ quotas: await readQuotas(deps, record.runId, step.scopes) });
@@ -293,6 +297,14 @@ class Pass {
         return this.#see({ disks: { ...this.#seen.disks, [step.disk]: fact } });
       }
     }
+  }
+
+  /** A machine that was not there before its operation was done may have come to be since (R4). */
+  #askAgainIn(zone: string): Observation['machines'] {
+    const facts = Object.entries(this.#seen.machines);
+    return Object.fromEntries(
+      facts.filter(([key, fact]) => fact.kind !== 'gone' || !key.endsWith(`@${zone}`)),
+    );
   }
 
   /** Once a machine is known to hold the claim, it is that machine that is asked after, afresh. */

@@ -9,6 +9,7 @@ import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { Work } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { SETTINGS } from '#test/simulation/layout.ts';
+import { type Refusal, tellRefusals } from '#test/simulation/refusals.ts';
 import { repeatingPublisher, repeatingStore } from '#test/simulation/repeating.ts';
 
 export type FunctionName = 'submit' | 'finalize' | 'signals' | 'notify' | 'sweep';
@@ -53,6 +54,8 @@ export interface Interference {
   readonly thrown?: (name: FunctionName, error: unknown) => void;
   /** A container has started. */
   readonly worked?: (work: Work) => void;
+  /** A place was refused. */
+  readonly refused?: (refusal: Refusal) => void;
   /** Time has gone on, and the world with it. */
   readonly moved?: () => void;
   /** How many passes of the sweep begin at this slot. */
@@ -121,11 +124,12 @@ function depsOf(
     clock,
     entropy: cloud.entropy,
   });
+  const { refused } = kernel.options.interference ?? {};
   return {
     settings: SETTINGS,
     store: openBucket(bucket),
     openBucket,
-    compute,
+    compute: refused === undefined ? compute : tellRefusals(compute, refused),
     publisher: repeatingPublisher(cloud.publisher, timing),
     clock,
     entropy: cloud.entropy,

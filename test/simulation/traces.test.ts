@@ -2,41 +2,20 @@
 import { describe, expect, test } from 'vitest';
 import { claimObject, markerObject } from '#shared/plan/objects.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
-import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
+import type { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST } from '#test/simulation/layout.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
-const ZONES = { place: { zones: ['us-central1-a', 'us-central1-b'] } };
-const INSERT = { method: 'compute.instances.insert' } as const;
-const LOST_INSERT = { match: INSERT, effect: 'after', kind: 'hang', times: 1 } as const;
-const REFUSED_REPEATS = {
-  match: INSERT,
-  effect: 'before',
-  kind: 'status',
-  status: 400,
-  reason: 'invalid',
-  times: Number.POSITIVE_INFINITY,
-} as const;
-
-function start(options: KernelOptions = {}, request: object = {}): Kernel {
-  const kernel = new Kernel(options);
-  kernel.request({ ...REQUEST, ...ZONES, runId: 'r1', ...request });
-  return kernel;
-}
-
-/** One result, nothing left; each attempt worked on one machine at most. */
-function verifyEnd(kernel: Kernel, status: string): void {
-  expect(kernel.result('r1')?.status).toBe(status);
-  expect(kernel.objects('runs/results/')).toHaveLength(1);
-  const attempts = kernel.works.map((work) => work.attempt);
-  expect(new Set(attempts).size).toBe(attempts.length);
-  expect(kernel.machines()).toEqual([]);
-  expect(kernel.disks()).toEqual([]);
-  expect(kernel.objects('runs/active/')).toEqual([]);
-}
-
-const longGuest = () => ({ ...GOOD_GUEST, workMs: 50 * MINUTE_MS });
+import {
+  HOUR_MS,
+  INSERT,
+  LOST_INSERT,
+  longGuest,
+  MINUTE_MS,
+  NO_RETRY,
+  REFUSED_REPEATS,
+  start,
+  verifyEnd,
+  ZONES,
+} from '#test/simulation/trace.ts';
 
 describe('an insert whose outcome is not known', () => {
   test('E2: a 4xx to a repeat is unknown; the machine that landed is adopted, no other zone is tried', async () => {
@@ -57,6 +36,31 @@ describe('an insert whose outcome is not known', () => {
     verifyEnd(kernel, 'SUCCEEDED');
     expect(kernel.works).toHaveLength(1);
     expect(kernel.inserts.every((call) => call.url.includes('/us-central1-a/'))).toBe(true);
+  });
+
+  test('E2: a first call is refused after another delivery’s call of that intent has landed', async () => {
+    let calls = 0;
+    const kernel: Kernel = start({
+      guest: longGuest,
+      interference: {
+        around: async (actor, call, perform) => {
+          if (actor.name !== 'submit' || call.method !== INSERT.method) return await perform();
+          calls += 1;
+          if (calls === 2) return await perform().finally(() => kernel.clock.sleep(MINUTE_MS));
+          if (calls > 2) return await perform();
+          kernel.request({ ...REQUEST, ...ZONES, runId: 'r1' });
+          await kernel.clock.sleep(5_000);
+          kernel.world.faults.plant({ ...REFUSED_REPEATS, reason: 'resourceNotFound', times: 1 });
+          return await perform();
+        },
+      },
+    });
+    await kernel.run(2 * HOUR_MS);
+    expect(calls).toBeGreaterThan(1);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.inserts.every((call) => call.url.includes('/us-central1-a/'))).toBe(true);
+    expect(kernel.result('r1')?.places).toEqual([]);
   });
 
   /** The index of submit's first call of a method in a calm run. */
@@ -264,5 +268,3 @@ describe('a machine whose marker was never written', () => {
     expect(kernel.record('r1')?.attempts[0]).toMatchObject({ order: null, end: null });
   });
 });
-
-const NO_RETRY = { preempted: 0, infrastructure: 0, outOfMemory: 0, failed: 0 };

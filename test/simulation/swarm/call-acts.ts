@@ -7,6 +7,7 @@ import { CloudError } from '#shared/cloud/errors.ts';
 import type { Actor } from '#test/simulation/delivery.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import type { CallFault } from '#test/simulation/swarm/faults.ts';
+import { drawPlaceError, refusalOf } from '#test/simulation/swarm/place-errors.ts';
 
 const MINUTE_MS = 60_000;
 const FREEZE_MS = 20 * MINUTE_MS;
@@ -117,10 +118,13 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
   },
   'insert-refused': {
     on: method('compute.instances.insert'),
-    act: ({ chaos, random, perform }) => {
-      const reason = random.chance(0.3) ? 'invalid' : 'resourceNotFound';
-      return chaos.planted({ effect: 'before', kind: 'status', status: 400, reason }, perform);
-    },
+    // An insert goes by the transport: its answer is one of HTTP.
+    act: async <Value>({ random }: Hit<Value>) => refusalOf(drawPlaceError(random)) as Value,
+  },
+  'operation-refused': {
+    on: method('compute.instances.insert'),
+    act: ({ chaos, call, random, perform }) =>
+      chaos.failOperation(call.name, drawPlaceError(random), perform),
   },
 };
 

@@ -15,6 +15,7 @@ import {
   type FaultName,
   WORLD_FAULTS,
 } from '#test/simulation/swarm/faults.ts';
+import type { PlaceError } from '#test/simulation/swarm/place-errors.ts';
 import type { Scenario } from '#test/simulation/swarm/scenario.ts';
 
 const HOUR_MS = 3_600_000;
@@ -136,6 +137,23 @@ export class Chaos {
     faults.plant({ match: {}, times: 1, ...fault });
     const reply = perform();
     faults.clear();
+    return reply;
+  }
+
+  /** Its operation says that the machine of that name cannot be made. */
+  failOperation<Value>(
+    name: string,
+    { code, message, status }: PlaceError,
+    perform: () => Promise<Value>,
+  ): Promise<Value> {
+    const { outcomes } = this.#world().world.compute;
+    const error = { httpStatus: status, errors: [{ code, message }] };
+    outcomes.unshift({
+      outcome: { match: { name }, times: 1, error, machineLives: false },
+      used: 0,
+    });
+    const reply = perform();
+    outcomes.shift();
     return reply;
   }
 
@@ -275,7 +293,7 @@ function isLook(name: FunctionName, event: PushEvent): boolean {
 
 export function interferenceOf(
   chaos: Chaos,
-  watch: Pick<Interference, 'around' | 'pushed' | 'thrown' | 'worked' | 'moved'>,
+  watch: Pick<Interference, 'around' | 'pushed' | 'thrown' | 'worked' | 'moved' | 'refused'>,
 ): Interference {
   return {
     around: (actor, call, perform) =>
@@ -286,6 +304,7 @@ export function interferenceOf(
     ...(watch.pushed === undefined ? {} : { pushed: watch.pushed }),
     ...(watch.thrown === undefined ? {} : { thrown: watch.thrown }),
     ...(watch.worked === undefined ? {} : { worked: watch.worked }),
+    ...(watch.refused === undefined ? {} : { refused: watch.refused }),
     ...(watch.moved === undefined ? {} : { moved: watch.moved }),
   };
 }

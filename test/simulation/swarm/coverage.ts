@@ -2,6 +2,7 @@
 // records, rows of the failure table.
 import { TRANSITIONS } from '#shared/lifecycle/transitions.ts';
 import { CONSEQUENCES, FAULTS } from '#test/simulation/swarm/faults.ts';
+import { PLACE_ROWS } from '#test/simulation/swarm/place-errors.ts';
 import { ROWS } from '#test/simulation/swarm/rows.ts';
 
 export type Counts = Record<string, number>;
@@ -24,6 +25,7 @@ export function allKeys(): { title: string; keys: string[] }[] {
     { title: 'what comes of them', keys: CONSEQUENCES.map((name) => `seen ${name}`) },
     { title: 'steps of the record', keys: steps.map((step) => `step ${step}`) },
     { title: 'rows of the failure table', keys: [...ROWS] },
+    { title: 'rows of the placement error table', keys: [...PLACE_ROWS] },
   ];
 }
 

@@ -20,6 +20,7 @@ export const CALL_FAULTS = [
   'marker-lands-late',
   'delete-refused',
   'insert-refused',
+  'operation-refused',
 ] as const;
 export type CallFault = (typeof CALL_FAULTS)[number];
 
@@ -126,6 +127,7 @@ const FEW_CALLS: readonly string[] = [
   'marker-lands-late',
   'delete-refused',
   'insert-refused',
+  'operation-refused',
 ] satisfies CallFault[];
 
 export function ratesOf(name: FaultName): readonly number[] {

@@ -117,6 +117,15 @@ function forgedSignal(instance: string, mishap: Mishap): object {
   };
 }
 
+const QUOTAS = [
+  ['us-central1', 'CPUS'],
+  ['us-central1', 'PREEMPTIBLE_CPUS'],
+  ['us-central1', 'NVIDIA_L4_GPUS'],
+  ['us-central1', 'PREEMPTIBLE_NVIDIA_L4_GPUS'],
+  ['global', 'GPUS_ALL_REGIONS'],
+  ['global', 'CPUS_ALL_REGIONS'],
+] as const;
+
 const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   preempt: onMachine(running, (stage, machine) => {
     stage.laws.history.preempted.add(machine.id);
@@ -171,11 +180,12 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     { machineType: 'e2-standard-4' },
   ),
   quota: ({ kernel }, { which }) => {
+    const [scope, metric] = QUOTAS[Math.floor(which * QUOTAS.length)] ?? QUOTAS[0];
     const set = (limit: number) =>
       kernel.call({
         method: 'local.compute.quota',
         params: {},
-        body: { scope: 'us-central1', metric: which < 0.5 ? 'CPUS' : 'PREEMPTIBLE_CPUS', limit },
+        body: { scope, metric, limit },
       });
     set(0);
     return () => set(1_000_000);

@@ -2,12 +2,13 @@
 // world is healed and has a stated time to bring everything to its end.
 import { Kernel } from '#test/simulation/kernel.ts';
 import { Chaos, interferenceOf } from '#test/simulation/swarm/chaos.ts';
-import type { Counts } from '#test/simulation/swarm/coverage.ts';
+import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
 import { hashText } from '#test/simulation/swarm/draws.ts';
 import { judgeEnds, openEnds } from '#test/simulation/swarm/ends.ts';
 import { drawGuest } from '#test/simulation/swarm/guests.ts';
 import { Laws, Violation } from '#test/simulation/swarm/laws.ts';
 import { happen, type Relief, requestOf, type Stage } from '#test/simulation/swarm/mishaps.ts';
+import { placeRow } from '#test/simulation/swarm/place-errors.ts';
 import {
   inputObject,
   type Mishap,
@@ -62,6 +63,10 @@ export async function runScenario(scenario: Scenario, keepLines = false): Promis
       thrown: (name, error) => laws?.thrown(name, error),
       worked: (work) => laws?.worked(work),
       moved: () => laws?.moved(),
+      refused: (refusal) => {
+        const row = placeRow(refusal);
+        if (row !== null) count(counts, row);
+      },
     }),
   });
   chaos.kernel = kernel;

@@ -93,8 +93,9 @@ const inputUri = (runId: string) => `gs://${SETTINGS.plan.bucket}/${inputObject(
 /** What few runs ask for: other machines, a budget, inputs, a look at what failed. */
 function drawNeed(random: Random, runId: string): Readonly<Record<string, unknown>> {
   const larger = { resources: { machineTypes: ['e2-standard-4', 'e2-standard-8'] } };
+  const withGpu = { resources: { gpu: { type: 'l4' }, machineType: 'g2-standard-4' } };
   return {
-    ...(random.chance(0.3) ? larger : {}),
+    ...(random.chance(0.3) ? larger : random.chance(0.15) ? withGpu : {}),
     ...(random.chance(0.25) ? { budgetUsd: pick(random, BUDGETS_USD) } : {}),
     ...(random.chance(0.15) ? { keepOnFailureSeconds: pick(random, [120, 600]) } : {}),
     ...(random.chance(0.25) ? { inputs: { '/in/data': inputUri(runId) } } : {}),
@@ -103,6 +104,7 @@ function drawNeed(random: Random, runId: string): Readonly<Record<string, unknow
 
 /** What must meet for the rarer steps of a record. */
 const THEMES: readonly Scenario['rates'][] = [
+  { 'insert-refused': 0.3, 'operation-refused': 0.7, 'sweep-lost': 0.1 },
   { 'insert-refused': 0.7, 'stock-out': 0.7, quota: 0.3, 'failed-but-there': 0.3 },
   {
     'insert-lands-late': 0.7,
