@@ -1,19 +1,23 @@
 // `npm run bench -- NAME`: benchmarks, each a figure beside a baseline of the same run. Machines differ
 // and drift, so ratios count and single figures do not.
+import { benchBurst } from '#scripts/bench/burst.ts';
 import { benchGuest } from '#scripts/bench/guest.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
+import { benchSweep } from '#scripts/bench/sweep.ts';
 
-const BENCHES: Readonly<Record<string, () => Promise<void>>> = {
+const BENCHES: Readonly<Record<string, (options: readonly string[]) => Promise<void>>> = {
+  burst: benchBurst,
   guest: benchGuest,
   plan: benchPlan,
+  sweep: benchSweep,
 };
 
-const [name] = process.argv.slice(2);
+const [name, ...options] = process.argv.slice(2);
 const bench = name === undefined ? undefined : BENCHES[name];
 if (bench === undefined) {
   const known = Object.keys(BENCHES).join(', ');
   process.stderr.write(`which benchmark? known: ${known}; for example: npm run bench -- plan\n`);
   process.exitCode = 2;
 } else {
-  await bench();
+  await bench(options);
 }

@@ -1,23 +1,17 @@
 // Disks of ours that no machine uses: auto-delete does not hold for a disk that was detached.
-import { type Machines, placeOf } from '#functions/sweep/listing.ts';
 import { keepNote, type SweepReport } from '#functions/sweep/report.ts';
 import type { Disk } from '#shared/cloud/compute.ts';
 import { diskUsdPerHour } from '#shared/plan/cost.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
-export async function sweepDisk(
-  deps: RunDeps,
-  disk: Disk,
-  machines: Machines,
-  report: SweepReport,
-): Promise<void> {
+export async function sweepDisk(deps: RunDeps, disk: Disk, report: SweepReport): Promise<void> {
   const { plan, sweepPeriodSeconds } = deps.settings;
   if (disk.labels['managed-by'] !== 'mayfly' || disk.labels.deployment !== plan.deployment) return;
   report.disks.seen += 1;
   const instance = disk.name.replace(/-\d+$/, '');
   const oldMs = 2 * sweepPeriodSeconds * 1000;
   const young = disk.createdMs === null || deps.clock.nowMs() - disk.createdMs <= oldMs;
-  if (disk.users.length > 0 || young || machines.byKey.has(placeOf(disk.zone, instance))) {
+  if (disk.users.length > 0 || young) {
     report.disks.kept += 1;
     return;
   }

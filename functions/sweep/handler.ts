@@ -10,20 +10,20 @@ import {
   listDisks,
   listMachines,
   type Machines,
+  machinesOf,
 } from '#functions/sweep/listing.ts';
 import { looksPerPass, pacedPublisher } from '#functions/sweep/looks.ts';
 import { sweepMachine } from '#functions/sweep/machines.ts';
 import { ownerByMarker } from '#functions/sweep/owners.ts';
 import { describeLeak, emptyReport, type SweepReport, sentence } from '#functions/sweep/report.ts';
-import { HEALTHY_LOOKED_AT_MAX, type Turns, takeTurns } from '#functions/sweep/turns.ts';
+import { HEALTHY_LOOKED_AT_MAX, takeTurns } from '#functions/sweep/turns.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { MachineFact } from '#shared/lifecycle/observation.ts';
 import { machineKey } from '#shared/lifecycle/observation.ts';
 import { currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
-import { labelDeadlineMs, type Owner } from '#shared/lifecycle/sweep.ts';
+import type { Owner } from '#shared/lifecycle/sweep.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
-import { runHash } from '#shared/plan/names.ts';
 import { publishLook } from '#shared/runs/act.ts';
 import { advance } from '#shared/runs/advance.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
@@ -37,8 +37,6 @@ interface Pass {
   readonly deps: RunDeps;
   readonly machines: Machines;
   readonly report: SweepReport;
-  /** Machines that this pass is done with. */
-  readonly judged: Set<ListedMachine>;
   readonly endsMs: number;
 }
 
@@ -55,17 +53,17 @@ export async function handleSweep(
   const machines = await listMachines(deps.compute, deployment);
   report.unknownZones = [...machines.unknownZones].sort();
   const endsMs = startedMs + PASS_BUDGET_MS;
-  const pass: Pass = { deps, machines, report, judged: new Set(), endsMs };
-  const turns = takeTurns(await listActive(deps.store), machines, {
+  const pass: Pass = { deps, machines, report, endsMs };
+  const runIds = takeTurns(await listActive(deps.store), machines, {
     nowMs: startedMs,
     periodMs: settings.sweepPeriodSeconds * 1000,
     healthyMax: HEALTHY_LOOKED_AT_MAX,
   });
   await sweepLate(pass);
-  await eachBounded(turns.looked, AT_ONCE, (runId) => sweepRun(pass, runId));
-  await sweepOthers(pass, turns);
+  await eachBounded(runIds, AT_ONCE, (runId) => sweepRun(pass, runId));
+  await sweepOthers(pass);
   for await (const page of listDisks(deps.compute, deployment)) {
-    await eachBounded(page.items, AT_ONCE, (disk) => sweepDisk(deps, disk, machines, report));
+    await eachBounded(page.items, AT_ONCE, (disk) => sweepDisk(deps, disk, report));
   }
   realDeps.log('NOTICE', 'sweep-done', sentence(report), { report });
   for (const leak of report.leaks) {
@@ -83,15 +81,15 @@ function paced(deps: RunDeps, report: SweepReport): RunDeps {
 /** Past its deadline label a machine goes whatever its record says, and before all else. */
 async function sweepLate(pass: Pass): Promise<void> {
   const nowMs = pass.deps.clock.nowMs();
-  const late = pass.machines.all.filter(({ labels }) => {
-    return nowMs > (labelDeadlineMs(labels) ?? Number.POSITIVE_INFINITY) + SLACK_MS;
+  const late = pass.machines.all.filter(({ deadlineMs }) => {
+    return deadlineMs !== null && nowMs > deadlineMs + SLACK_MS;
   });
   await eachBounded(late, AT_ONCE, (machine) => judge(pass, machine, { kind: 'unknown' }));
 }
 
 async function judge(pass: Pass, machine: ListedMachine, owner: Owner): Promise<void> {
-  if (pass.judged.has(machine)) return;
-  pass.judged.add(machine);
+  if (machine.turn === 'done') return;
+  machine.turn = 'done';
   await sweepMachine(pass.deps, machine, owner, pass.report);
 }
 
@@ -101,7 +99,7 @@ async function sweepRun(pass: Pass, runId: string): Promise<void> {
   let owner: Owner = { kind: 'unknown' };
   if (deps.clock.nowMs() >= pass.endsMs) report.cut = true;
   else owner = await lookAt(pass, runId);
-  for (const machine of machines.byRun.get(runHash(runId)) ?? []) {
+  for (const machine of machinesOf(machines, runId)) {
     await judge(pass, machine, owner);
   }
 }
@@ -142,7 +140,7 @@ function knownFacts(record: RunRecord, machines: Machines): Record<string, Machi
   }
   const attempt = currentAttempt(record);
   if (attempt === null || attempt.end !== null) return facts;
-  for (const machine of machines.byRun.get(runHash(record.runId)) ?? []) {
+  for (const machine of machinesOf(machines, record.runId)) {
     const { name, zone, id, status, lastStartMs: startedMs } = machine;
     if (name !== attempt.instance || !COMING_OR_RUNNING.includes(status)) continue;
     facts[machineKey(name, zone)] = { kind: 'there', id, status, ours: true, startedMs };
@@ -153,19 +151,13 @@ function knownFacts(record: RunRecord, machines: Machines): Record<string, Machi
 const COMING_OR_RUNNING: readonly string[] = ['PROVISIONING', 'STAGING', 'RUNNING'];
 
 /** Machines of no active run, and those whose run was left to a later pass. */
-async function sweepOthers(pass: Pass, turns: Turns): Promise<void> {
-  const { deps, machines, report, judged } = pass;
-  const others: ListedMachine[] = [];
-  for (const machine of machines.all) {
-    if (judged.has(machine)) continue;
-    if (!turns.left.has(machine.labels['run-hash'] ?? '')) {
-      others.push(machine);
-      continue;
-    }
-    report.machines.seen += 1;
-    report.machines.kept += 1;
-  }
-  report.runs.left = turns.left.size;
+async function sweepOthers(pass: Pass): Promise<void> {
+  const { deps, machines, report } = pass;
+  const left = machines.all.filter(({ turn }) => turn === 'left').length;
+  report.runs.left = left;
+  report.machines.seen += left;
+  report.machines.kept += left;
+  const others = machines.all.filter(({ turn }) => turn === 'open');
   await eachBounded(others, AT_ONCE, async (machine) => {
     const inTime = deps.clock.nowMs() < pass.endsMs;
     if (!inTime) report.cut = true;

@@ -3,20 +3,38 @@
 // the pass judges by is kept, so that a hundred thousand of them fit.
 import type { Compute, Disk, ListPage, Machine } from '#shared/cloud/compute.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { readLabels } from '#shared/lifecycle/sweep.ts';
+import { runHash } from '#shared/plan/names.ts';
 import { ACTIVE_PREFIX } from '#shared/plan/objects.ts';
 
 /** More than anybody runs: half a million machines or disks. */
 const PAGES_MAX = 1_000;
 
-const LABELS_KEPT = ['managed-by', 'deployment', 'run-hash', 'attempt', 'deadline', 'created'];
-
-export type ListedMachine = Omit<Machine, 'metadata'>;
+/** What is kept of one machine: 100,000 of them are some 30 MB. */
+export interface ListedMachine {
+  readonly name: string;
+  readonly id: string;
+  readonly zone: string;
+  readonly status: string;
+  readonly machineType: string;
+  readonly provisioningModel: string;
+  readonly createdMs: number | null;
+  readonly lastStartMs: number | null;
+  /** The label's; null when there is none that can be read. */
+  readonly deadlineMs: number | null;
+  /** A list may show more than it was asked for: what has not our labels is never touched. */
+  readonly ours: boolean;
+  readonly runHash: string;
+  /** Another one with the same `run-hash`. */
+  readonly sibling: ListedMachine | null;
+  /** Where this pass is with it; `left`: its run is looked at by a later pass. */
+  turn: 'open' | 'left' | 'done';
+}
 
 export interface Machines {
   readonly all: readonly ListedMachine[];
-  /** By the `run-hash` label; machines without one are under ''. */
-  readonly byRun: ReadonlyMap<string, readonly ListedMachine[]>;
-  readonly byKey: ReadonlyMap<string, ListedMachine>;
+  /** By the `run-hash` label, the last one of each. */
+  readonly byRun: ReadonlyMap<string, ListedMachine>;
   /** Zone names; `*` when the whole list is in doubt. */
   readonly unknownZones: ReadonlySet<string>;
 }
@@ -24,30 +42,29 @@ export interface Machines {
 export const labelFilter = (deployment: string) =>
   `labels.managed-by=mayfly AND labels.deployment=${deployment}`;
 
-export const placeOf = (zone: string, name: string) => `${zone}/${name}`;
-
 export async function listMachines(compute: Compute, deployment: string): Promise<Machines> {
   const filter = labelFilter(deployment);
   const all: ListedMachine[] = [];
-  const byRun = new Map<string, ListedMachine[]>();
-  const byKey = new Map<string, ListedMachine>();
+  const byRun = new Map<string, ListedMachine>();
   const unknownZones = new Set<string>();
   const once = new Once();
   for await (const page of pages((token) => compute.listInstances(filter, token))) {
     for (const zone of page.unknownZones) unknownZones.add(zone);
-    for (const machine of page.items.map((item) => compact(item, once))) {
-      // An entry that moved from one page to the next is one machine all the same.
-      const key = placeOf(machine.zone, machine.name);
-      if (byKey.has(key)) continue;
-      byKey.set(key, machine);
+    for (const item of page.items) {
+      const runHash = item.labels['run-hash'] ?? '';
+      const sibling = byRun.get(runHash) ?? null;
+      const machine = compact(item, { deployment, runHash, sibling, once });
       all.push(machine);
-      const hash = machine.labels['run-hash'] ?? '';
-      const siblings = byRun.get(hash);
-      if (siblings === undefined) byRun.set(hash, [machine]);
-      else siblings.push(machine);
+      byRun.set(runHash, machine);
     }
   }
-  return { all, byRun, byKey, unknownZones };
+  return { all, byRun, unknownZones };
+}
+
+/** All listed machines of a run. */
+export function* machinesOf(machines: Machines, runId: string): Generator<ListedMachine> {
+  let next = machines.byRun.get(runHash(runId)) ?? null;
+  for (; next !== null; next = next.sibling) yield next;
 }
 
 export function listDisks(compute: Compute, deployment: string): AsyncIterable<ListPage<Disk>> {
@@ -81,22 +98,26 @@ class Once {
   }
 }
 
-function compact(machine: Machine, once: Once): ListedMachine {
-  const labels: Record<string, string> = {};
-  for (const key of LABELS_KEPT) {
-    const value = machine.labels[key];
-    if (value !== undefined) labels[key] = key === 'run-hash' ? value : once.of(value);
-  }
+function compact(
+  machine: Machine,
+  facts: { deployment: string; runHash: string; sibling: ListedMachine | null; once: Once },
+): ListedMachine {
+  const { deployment, runHash, sibling, once } = facts;
+  const { ours, deadlineMs, createdMs } = readLabels(machine.labels, deployment);
   return {
     name: machine.name,
     id: machine.id,
     zone: once.of(machine.zone),
     status: once.of(machine.status),
     machineType: once.of(machine.machineType),
-    labels,
-    createdMs: machine.createdMs,
-    lastStartMs: machine.lastStartMs,
     provisioningModel: once.of(machine.provisioningModel),
+    createdMs: machine.createdMs ?? createdMs,
+    lastStartMs: machine.lastStartMs,
+    deadlineMs,
+    ours,
+    runHash,
+    sibling,
+    turn: 'open',
   };
 }
 

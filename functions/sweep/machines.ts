@@ -18,11 +18,11 @@ export async function sweepMachine(
   owner: Owner,
   report: SweepReport,
 ): Promise<void> {
-  const { plan, sweepPeriodSeconds, reapsPerSweepMax } = deps.settings;
+  const { sweepPeriodSeconds, reapsPerSweepMax } = deps.settings;
   const nowMs = deps.clock.nowMs();
   report.machines.seen += 1;
   const strayAfterMs = 2 * sweepPeriodSeconds * 1000;
-  const verdict = judgeMachine(machine, owner, plan.deployment, strayAfterMs, nowMs);
+  const verdict = judgeMachine(machine, owner, strayAfterMs, nowMs);
   switch (verdict.kind) {
     case 'foreign':
       report.machines.foreign += 1;

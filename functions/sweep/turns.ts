@@ -3,20 +3,12 @@
 // are looked at in every pass.
 import type { ListedMachine, Machines } from '#functions/sweep/listing.ts';
 import { BOOT_ALLOWANCE_MS } from '#shared/lifecycle/limits.ts';
-import { labelDeadlineMs } from '#shared/lifecycle/sweep.ts';
 import { runHash } from '#shared/plan/names.ts';
 
 /** Runs with a healthy machine that one pass looks at; with fewer of them it looks at all. */
-export const HEALTHY_LOOKED_AT_MAX = 1_000;
+export const HEALTHY_LOOKED_AT_MAX = 250;
 /** A boot without a claim is looked at in that many passes before it takes turns. */
 const BOOT_PASSES = 3;
-
-export interface Turns {
-  /** In the order of this pass. */
-  readonly looked: readonly string[];
-  /** Hashes of the runs that are left to a later pass: nothing speaks against their machine. */
-  readonly left: ReadonlySet<string>;
-}
 
 export interface Pass {
   readonly nowMs: number;
@@ -24,30 +16,33 @@ export interface Pass {
   readonly healthyMax: number;
 }
 
-export function takeTurns(runIds: readonly string[], machines: Machines, pass: Pass): Turns {
+/**
+ * The runs to look at, in the order of this pass. Machines whose run is left to a later pass are marked:
+ * nothing speaks against them.
+ */
+export function takeTurns(runIds: readonly string[], machines: Machines, pass: Pass): string[] {
   const number = Math.floor(pass.nowMs / pass.periodMs);
-  const runs = runIds.map((runId) => ({ runId, hash: runHash(runId) }));
-  const healthy = runs.filter(({ hash }) => isHealthy(machines.byRun.get(hash), pass)).length;
+  const healthyOf = (runId: string) => {
+    const machine = machines.byRun.get(runHash(runId));
+    return machine !== undefined && isHealthy(machine, pass) ? machine : null;
+  };
+  const healthy = runIds.filter((runId) => healthyOf(runId) !== null).length;
   const groups = Math.ceil(healthy / pass.healthyMax);
-  const left = new Set<string>();
-  const looked: string[] = [];
-  for (const { runId, hash } of runs) {
-    const turn = groups < 2 || Number.parseInt(hash.slice(0, 12), 16) % groups === number % groups;
-    if (turn || !isHealthy(machines.byRun.get(hash), pass)) looked.push(runId);
-    else left.add(hash);
-  }
-  return { looked: rotate(looked, number), left };
+  const looked = runIds.filter((runId) => {
+    const machine = healthyOf(runId);
+    if (machine === null || groups < 2) return true;
+    if (Number.parseInt(machine.runHash.slice(0, 12), 16) % groups === number % groups) return true;
+    machine.turn = 'left';
+    return false;
+  });
+  return rotate(looked, number);
 }
 
-/** One machine, running within its time, whose boot is over or has time left. */
-function isHealthy(
-  machines: readonly ListedMachine[] | undefined,
-  { nowMs, periodMs }: Pass,
-): boolean {
-  const [machine, second] = machines ?? [];
-  if (machine?.status !== 'RUNNING' || second !== undefined) return false;
-  const { lastStartMs, labels } = machine;
-  if (lastStartMs === null || nowMs >= (labelDeadlineMs(labels) ?? 0)) return false;
+/** The run's only machine, running within its time, whose boot is over or has time left. */
+function isHealthy(machine: ListedMachine, { nowMs, periodMs }: Pass): boolean {
+  const { status, sibling, lastStartMs, deadlineMs } = machine;
+  if (status !== 'RUNNING' || sibling !== null || lastStartMs === null) return false;
+  if (deadlineMs === null || nowMs >= deadlineMs) return false;
   const lateMs = nowMs - lastStartMs - BOOT_ALLOWANCE_MS;
   return lateMs < 0 || lateMs > BOOT_PASSES * periodMs;
 }

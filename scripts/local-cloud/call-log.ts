@@ -71,15 +71,22 @@ export class CallLog {
     }
   }
 
+  /** Everything that was asked, with how often. */
+  *totals(): Generator<{ principal: string; method: string; name: string; count: number }> {
+    for (const [key, count] of this.#counts) {
+      const [principal = '', method = '', ...name] = key.split(' ');
+      yield { principal, method, name: name.join(' '), count };
+    }
+  }
+
   /** How often that was asked; a part that is left out matches all. */
   count(query: { method?: string; principal?: string | null; name?: string }): number {
     let total = 0;
-    for (const [key, count] of this.#counts) {
-      const [principal = '', method = '', ...name] = key.split(' ');
+    for (const { principal, method, name, count } of this.totals()) {
       const matches =
         (query.method === undefined || query.method === method) &&
         (query.principal === undefined || (query.principal ?? '') === principal) &&
-        (query.name === undefined || query.name === name.join(' '));
+        (query.name === undefined || query.name === name);
       total += matches ? count : 0;
     }
     return total;

@@ -100,8 +100,16 @@ export function lossOf(
     ending,
     timeIsUp: holder?.by === 'machine' && timeIsUp(record, attempt, context.nowMs),
   });
-  return endWithout(cause, { step: marker?.step ?? null, detail, atMs: context.nowMs });
+  const why = WHY[cause] === undefined ? detail : `${detail}: ${WHY[cause]}`;
+  return endWithout(cause, { step: marker?.step ?? null, detail: why, atMs: context.nowMs });
 }
+
+/** What the operations tell of a machine that did not speak for itself, and what may be done. */
+const WHY: Partial<Readonly<Record<Cause, string>>> = {
+  preempted: 'it was preempted: run it again, or with "provisioning": "standard"',
+  'host-error': 'its host failed',
+  'cancelled-outside': 'it was deleted by somebody',
+};
 
 /** The end of an attempt whose claim no machine took: lost, or failed at a step that it named. */
 export function neverBegan(record: RunRecord, seen: Observation, context: Context): AttemptEnd {

@@ -9,7 +9,11 @@ export interface SweptMachine {
   readonly id: string;
   readonly zone: string;
   readonly status: string;
-  readonly labels: Readonly<Record<string, string>>;
+  /** It carries our label and our deployment's. */
+  readonly ours: boolean;
+  /** The label's; null when it is missing or no number. */
+  readonly deadlineMs: number | null;
+  /** The platform's, else the label's. */
   readonly createdMs: number | null;
 }
 
@@ -32,30 +36,36 @@ export type Verdict =
   /** Another deployment's, or nobody's: never touched. */
   | { readonly kind: 'foreign' };
 
-/** The `deadline` label in epoch milliseconds; null when it is missing or not a number. */
-export function labelDeadlineMs(labels: Readonly<Record<string, string>>): number | null {
-  const text = labels.deadline ?? '';
+/** What a machine's labels say of it. */
+export function readLabels(
+  labels: Readonly<Record<string, string>>,
+  deployment: string,
+): Pick<SweptMachine, 'ours' | 'deadlineMs' | 'createdMs'> {
+  return {
+    ours: labels['managed-by'] === 'mayfly' && labels.deployment === deployment,
+    deadlineMs: epochMs(labels.deadline),
+    createdMs: epochMs(labels.created),
+  };
+}
+
+/** A label in epoch seconds; null when it is missing or not a number. */
+function epochMs(text = ''): number | null {
   return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
 }
 
 export function judgeMachine(
   machine: SweptMachine,
   owner: Owner,
-  deployment: string,
   strayAfterMs: number,
   nowMs: number,
 ): Verdict {
-  const { labels } = machine;
-  if (labels['managed-by'] !== 'mayfly' || labels.deployment !== deployment) {
-    return { kind: 'foreign' };
-  }
-  const deadlineMs = labelDeadlineMs(labels);
+  const { ours, deadlineMs, createdMs: bornMs } = machine;
+  if (!ours) return { kind: 'foreign' };
   if (deadlineMs !== null && nowMs > deadlineMs + SLACK_MS) {
     return { kind: 'doomed', why: 'past-deadline', sinceMs: deadlineMs + SLACK_MS };
   }
   if (owner.kind === 'unknown') return { kind: 'unknown', why: 'its record could not be read' };
   if (owner.kind === 'record') return judgeByRecord(machine, owner.record, nowMs);
-  const bornMs = machine.createdMs ?? labelCreatedMs(labels);
   if (bornMs === null) return { kind: 'unknown', why: 'no record, and its age is not known' };
   return nowMs - bornMs > strayAfterMs
     ? { kind: 'stray', sinceMs: bornMs + strayAfterMs }
@@ -81,9 +91,4 @@ function judgeByRecord(machine: SweptMachine, record: RunRecord, nowMs: number):
     return { kind: 'doomed', why: 'not-the-holder', sinceMs: null };
   }
   return { kind: 'kept', why: 'live' };
-}
-
-function labelCreatedMs(labels: Readonly<Record<string, string>>): number | null {
-  const text = labels.created ?? '';
-  return /^\d{1,12}$/.test(text) ? Number(text) * 1000 : null;
 }

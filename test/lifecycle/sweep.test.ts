@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { judgeMachine, type Owner, type SweptMachine } from '#shared/lifecycle/sweep.ts';
+import {
+  judgeMachine,
+  type Owner,
+  readLabels,
+  type SweptMachine,
+} from '#shared/lifecycle/sweep.ts';
 import { attempt, INSTANCE, NOW_MS, record } from '#test/lifecycle/fixtures.ts';
 
 const ZONE = 'us-central1-a';
@@ -11,18 +16,22 @@ const LABELS = {
 };
 const STRAY_AFTER_MS = 240_000;
 
-const machine = (change: Partial<SweptMachine> = {}): SweptMachine => ({
+interface Listed extends SweptMachine {
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** As a list shows it: what its labels say is read from them. */
+const machine = ({ labels = LABELS, ...change }: Partial<Listed> = {}): SweptMachine => ({
   name: INSTANCE,
   id: '111',
   zone: ZONE,
   status: 'RUNNING',
-  labels: LABELS,
+  ...readLabels(labels, 'mayfly'),
   createdMs: NOW_MS - 3_600_000,
   ...change,
 });
 const live: Owner = { kind: 'record', record: record({ state: 'RUNNING' }) };
-const judge = (one: SweptMachine, owner: Owner) =>
-  judgeMachine(one, owner, 'mayfly', STRAY_AFTER_MS, NOW_MS);
+const judge = (one: SweptMachine, owner: Owner) => judgeMachine(one, owner, STRAY_AFTER_MS, NOW_MS);
 const failedAt = (atMs: number) =>
   ({ status: 'FAILED', cause: 'exit', step: 'run', exitCode: 1, detail: '', atMs }) as const;
 const withLabels = (change: Record<string, string>) => ({ labels: { ...LABELS, ...change } });

@@ -23,6 +23,7 @@ import {
   type LocalDeployment,
   layOutDeployment,
 } from '#scripts/local-cloud/deployment/layout.ts';
+import type { MachineHost, PoweredOff } from '#scripts/local-cloud/host/machine-host.ts';
 import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
 import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
@@ -54,6 +55,8 @@ export interface InstallationOptions {
   /** Secrets of the local project that are there from the start: short name → text. */
   readonly secrets?: Readonly<Record<string, string>>;
   readonly onLog: (name: FunctionName, line: string) => void;
+  /** Another host around the real one: machines that are to be something else than processes. */
+  readonly aroundHost?: (real: MachineHost, poweredOff: PoweredOff) => MachineHost;
 }
 
 /** Starts everything; when a part does not start, the others are stopped before this throws. */
@@ -79,7 +82,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
           { folder, cloudPort, failed, env: options.environment },
           poweredOff,
         );
-        return host;
+        return options.aroundHost?.(host, poweredOff) ?? host;
       },
     }),
   );

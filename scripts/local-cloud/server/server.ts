@@ -37,6 +37,8 @@ export interface LocalCloud extends AsyncDisposable {
   readonly world: World;
   /** A call of the owner, without HTTP. */
   call(method: string, params?: Readonly<Record<string, string>>, body?: unknown): Reply;
+  /** A call of anybody, without HTTP. */
+  perform(call: Call): Reply;
   /** A metadata server for one machine or account, until it is disposed of. */
   openMetadata(identity: MetadataIdentity): Promise<MetadataServer>;
 }
@@ -70,6 +72,7 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
     port,
     world,
     call: (method, params = {}, body) => runtime.perform(ownerCall(method, params, body)),
+    perform: (call) => runtime.perform(call),
     openMetadata: (identity) => openMetadataServer(runtime, identity),
     async [Symbol.asyncDispose]() {
       stop.abort();

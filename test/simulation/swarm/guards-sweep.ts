@@ -28,9 +28,9 @@ export const SWEEP_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: SWEEP,
-        find: '  for (const machine of machines.byRun.get(runHash(runId)) ?? []) {',
+        find: '  for (const machine of machinesOf(machines, runId)) {',
         replace:
-          '  const relisted = await listMachines(deps.compute, deps.settings.plan.deployment);\n  for (const machine of relisted.byRun.get(runHash(runId)) ?? []) {',
+          '  const relisted = await listMachines(deps.compute, deps.settings.plan.deployment);\n  for (const machine of machinesOf(relisted, runId)) {',
       },
       {
         file: JUDGE,
@@ -62,8 +62,8 @@ export const SWEEP_GUARDS: readonly Guard[] = [
       },
       {
         file: JUDGE,
-        find: "  if (labels['managed-by'] !== 'mayfly' || labels.deployment !== deployment) {",
-        replace: '  if (labels.deadline === undefined) {',
+        find: "  if (!ours) return { kind: 'foreign' };",
+        replace: "  if (deadlineMs === null && !ours) return { kind: 'foreign' };",
       },
     ],
   },
