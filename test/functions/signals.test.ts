@@ -279,6 +279,25 @@ describe('signals that change nothing', () => {
     expect(current(kernel)).toEqual(before);
   });
 
+  test('D3: a machine that cannot be seen yet, and its operation is done a moment later: it is not lost', async () => {
+    const world = { compute: { getLagMs: 5_000 } };
+    const around: Interference['around'] = async (actor, call, perform) => {
+      const asks = actor.name === 'signals' && call.method === 'compute.zoneOperations.get';
+      if (asks) await kernel.clock.sleep(5_000);
+      return await perform();
+    };
+    const kernel: Kernel = new Kernel({ guest: guests(), world, interference: { around } });
+    kernel.request({ ...REQUEST, runId: 'r1', place: { zones: [ZONE] } });
+    await kernel.run(3_000, QUIET);
+    signal(kernel, entry(NAME));
+    await kernel.run(MINUTE_MS, QUIET);
+    expect(callsOf(kernel)).toContainEqual(
+      expect.objectContaining({ method: 'compute.zoneOperations.get' }),
+    );
+    expect(current(kernel)).toMatchObject({ state: 'RUNNING', attempts: [{ end: null }] });
+    expect(kernel.machines()).toEqual([NAME]);
+  });
+
   test('a marker of another nonce says whose machine it is, and nothing else', async () => {
     const kernel = await begin();
     const word = { status: 'SUCCEEDED', exit_code: 0, cause: 'exit', nonce: '0'.repeat(32) };
