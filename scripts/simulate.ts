@@ -1,9 +1,10 @@
-// `npm run simulate -- --seeds N`: N seeded worlds in which things go wrong, each twice; a coverage table
-// at the end. `--seed N` one of them with its trace; `--guards` takes each guard of the product out in
+// `npm run simulate -- --seeds N`: N seeded worlds in which things go wrong, each twice; at the end a table
+// of what occurred, and two distributions in virtual time. `--seed N` one of them with its trace; `--guards` takes each guard of the product out in
 // turn and looks for the seed that notices. Exits with 1 when a law was broken.
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { formatCoverage } from '#test/simulation/swarm/coverage.ts';
+import { measure } from '#test/simulation/swarm/measures.ts';
 import { runInPool } from '#test/simulation/swarm/pool.ts';
 import type { Finding, Tally } from '#test/simulation/swarm/seeds.ts';
 import { replayCommand, showSeed } from '#test/simulation/swarm/show-seed.ts';
@@ -58,6 +59,7 @@ async function simulateSeeds(count: number): Promise<boolean> {
   const tally = await runInPool({ range, guard, processes, share, onShare });
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   write(formatCoverage(tally.counts));
+  if (guard === null) write(await measure(count));
   write(
     `\n${tally.seeds} seeds${values.once ? '' : ', each twice'}, ${tally.steps} steps, ` +
       `${tally.findings.length} violations, ${seconds} s on ${processes} processes`,

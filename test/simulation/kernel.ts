@@ -61,7 +61,7 @@ export interface KernelWork extends Work {
 }
 
 const START_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
-const SWEEP_PERIOD_MS = 120_000;
+export const SWEEP_PERIOD_MS = 120_000;
 
 export class Kernel {
   readonly world: World;

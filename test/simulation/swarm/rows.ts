@@ -46,12 +46,11 @@ export function rowOfAttempt(
   end: AttemptEnd,
   spoken: boolean,
 ): string {
-  const whose = `${whoseWord(before, end, spoken)}: ${nameOf(end)}`;
-  if (after.end !== null) return `row ${whose} → the end`;
-  const counter = Object.entries(after.used).find(
-    ([name, used]) => used > (before?.used[name as keyof RunRecord['used']] ?? 0),
-  );
-  return `row ${whose} → again (${counter?.[0] ?? 'no counter'})`;
+  const counters = Object.keys(after.used) as (keyof RunRecord['used'])[];
+  const counter = counters.find((name) => after.used[name] > (before?.used[name] ?? 0));
+  const whose = spoken ? 'marker' : wasPlaced(before, end, counter) ? 'gone' : 'not placed';
+  const next = after.end === null ? `again (${counter ?? 'no counter'})` : 'the end';
+  return `row ${whose}: ${nameOf(end)} → ${next}`;
 }
 
 /** The row of a run that ends between two attempts, or before the first. */
@@ -61,11 +60,14 @@ export function rowOfRun({ attempts, end }: RunRecord): string {
   return `row no attempt: ${budget ? 'over the budget' : end?.cause} → the end`;
 }
 
-function whoseWord(before: RunRecord | null, end: AttemptEnd, spoken: boolean): string {
-  if (spoken) return 'marker';
-  const unplaced = ['refused', 'stock-out', 'quota'].includes(end.cause);
-  const abandoned = before?.state === 'PLACING' && end.cause === 'machine-lost';
-  return unplaced || abandoned ? 'not placed' : 'gone';
+function wasPlaced(
+  before: RunRecord | null,
+  { cause }: AttemptEnd,
+  counter: string | undefined,
+): boolean {
+  if (cause === 'refused' || cause === 'stock-out' || cause === 'quota') return false;
+  const unknown = counter === 'abandoned' || before?.state === 'PLACING';
+  return !unknown || cause !== 'machine-lost';
 }
 
 function nameOf(end: AttemptEnd): string {
