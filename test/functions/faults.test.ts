@@ -228,3 +228,20 @@ describe('a 412 after a lost reply', () => {
     expect(kernel.machines()).toEqual([]);
   });
 });
+
+test('P39: a call that was only limited is no call: the refusal of the next one is definite', async () => {
+  const insert = {
+    match: { method: 'compute.instances.insert' },
+    effect: 'before',
+    times: 1,
+  } as const;
+  const kernel = await runWith([
+    { ...insert, kind: 'status', status: 403, reason: 'rateLimitExceeded' },
+    { ...insert, kind: 'status', status: 503, reason: 'insufficientCapacity' },
+  ]);
+  verify(kernel);
+  expect(kernel.result('r1')).toMatchObject({
+    attempts: [{ zone: 'us-central1-b' }],
+    places: [{ zone: 'us-central1-a', code: 'insufficientCapacity' }],
+  });
+});

@@ -83,6 +83,16 @@ describe('zones that offer a machine type', () => {
     expect(kernel.inserts).toEqual([]);
   });
 
+  test('a machine type that we know is not believed to be offered nowhere', async () => {
+    const zones = { 'us-central1-a': { machineTypes: ['n2-standard-4'] } };
+    const kernel = new Kernel({ world: { compute: { zones } } });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(600_000);
+    expect(kernel.objects('runs/offers/')).toEqual([]);
+    expect(kernel.result('r1')).toMatchObject({ status: 'FAILED', cause: 'refused' });
+    expect(kernel.inserts.length).toBeGreaterThan(0);
+  });
+
   test('zones that the request names are tried as they are', async () => {
     const kernel = new Kernel({ world: { compute: SOME_ZONES } });
     const place = { zones: ['us-central1-a', 'us-central1-f'] };

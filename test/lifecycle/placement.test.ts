@@ -255,6 +255,14 @@ describe('which place is next', () => {
     expect(zoneOf(recordAfter(hinted, [SPOT_A, SPOT_B, A, f]))).toBe(SPOT_B.zone);
   });
 
+  test('P25: nor does a hint for one machine type bring another one forward', () => {
+    const hinted = error('ZONE_RESOURCE_POOL_EXHAUSTED_WITH_DETAILS', {
+      details: { zonesAvailable: 'us-central1-f' },
+    });
+    const other = candidate({ zone: 'us-central1-f', machineType: 'n2-standard-4' });
+    expect(zoneOf(recordAfter(hinted, [A, B, other]))).toBe(B.zone);
+  });
+
   test('spot-then-standard falls back when every Spot place was tried', () => {
     const none = error('ZONE_RESOURCE_POOL_EXHAUSTED');
     expect(modelOf(recordAfter(none, [SPOT_A, SPOT_B, A, B]))).toBe('SPOT');
