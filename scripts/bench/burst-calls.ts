@@ -3,7 +3,7 @@ import { localAccount } from '#scripts/local-cloud/deployment/environment.ts';
 import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/function-processes.ts';
 import type { LocalCloud } from '#scripts/local-cloud/server/server.ts';
 
-const WRITE = /\.(insert|delete|publish|patch|update|setLabels|setMetadata)$/;
+const WRITE = /\.(insert|delete|publish|write|patch|update|setLabels|setMetadata)$/;
 /** Written once a minute for as long as a container runs, whatever it does. */
 const HEARTBEAT = /\/log\.txt$/;
 

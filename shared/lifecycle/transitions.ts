@@ -66,22 +66,6 @@ export function isFinal(state: RunState): state is FinalState {
   return (FINAL_STATES as readonly RunState[]).includes(state);
 }
 
-const PROGRESS: Readonly<Record<RunState, number>> = {
-  ACCEPTED: 0,
-  PLACING: 1,
-  WAITING: 1,
-  PROVISIONING: 2,
-  RUNNING: 3,
-  STOPPING: 4,
-  SUCCEEDED: 5,
-  FAILED: 5,
-  TIMED_OUT: 5,
-  PREEMPTED: 5,
-  CANCELLED: 5,
-  LOST: 5,
-  NO_CAPACITY: 5,
-};
-
 /** True when `next` may replace `previous`: a listed step, and not back in (attempt, intent, state). */
 export function isForward(previous: RunRecord, next: RunRecord): boolean {
   if (isFinal(previous.state)) return false;
@@ -96,8 +80,5 @@ export function isForward(previous: RunRecord, next: RunRecord): boolean {
   if (before === undefined || after === undefined) return true;
   if (before.end !== null && after.end === null) return false;
   if (before.claim !== null && after.claim === null) return false;
-  if (after.intentCount !== before.intentCount) return after.intentCount > before.intentCount;
-  // Waiting for capacity or for the next attempt is a pause of placement, not a step back.
-  if (next.state === 'WAITING' || next.state === 'PLACING') return true;
-  return PROGRESS[next.state] >= PROGRESS[previous.state];
+  return after.intentCount >= before.intentCount;
 }
