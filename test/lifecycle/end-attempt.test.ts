@@ -7,7 +7,7 @@ import {
   endWithout,
   factsOf,
 } from '#shared/lifecycle/end-attempt.ts';
-import { type Cause, endingOf } from '#shared/lifecycle/failures.ts';
+import { CAUSES, type Cause, endingOf, isMachineCause } from '#shared/lifecycle/failures.ts';
 import type { Step } from '#shared/lifecycle/observation.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import {
@@ -100,6 +100,16 @@ test('D21: only an exit succeeds', () => {
   expect(endingOf('exit')).toEqual({ status: 'FAILED', cause: 'exit' });
   expect(endingOf('exit', true)).toEqual({ status: 'SUCCEEDED', cause: 'exit' });
   expect(endingOf('ttl', true)).toEqual({ status: 'TIMED_OUT', cause: 'ttl' });
+});
+
+test('D21: what a machine may say of itself, and nothing else', () => {
+  const own = 'exit out-of-memory step-failed gpu-idle timeout ttl preempted interrupted'.split(
+    ' ',
+  );
+  for (const cause of Object.keys(CAUSES))
+    expect(isMachineCause(cause), cause).toBe(own.includes(cause));
+  for (const value of ['', 'toString', 7, null])
+    expect(isMachineCause(value), String(value)).toBe(false);
 });
 
 describe('what a marker tells of the machine', () => {

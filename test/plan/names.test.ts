@@ -21,6 +21,11 @@ describe('instance and disk names', () => {
     expect(diskName('mayfly', 'Run.A', 10, 3)).toBe('mayfly-run-a-a426f83cbed8-a-3');
   });
 
+  test('A77: everything but letters and digits is one hyphen, and none at the ends', () => {
+    expect(instanceName('mayfly', 'a._~-b..', 1)).toMatch(/^mayfly-a-b-[0-9a-f]{12}-1$/);
+    expect(instanceName('mayfly', '9', 1)).toMatch(/^mayfly-9-[0-9a-f]{12}-1$/);
+  });
+
   test('D11: names differ by attempt and deployment, never by intent', () => {
     const names = [
       instanceName('mayfly', 'r', 1),
