@@ -279,6 +279,19 @@ describe('signals that change nothing', () => {
     expect(current(kernel)).toEqual(before);
   });
 
+  test('a marker of an attempt that the record does not have leads nowhere', async () => {
+    const kernel = await begin();
+    const before = current(kernel);
+    const second = instanceName('mayfly', 'r1', 2);
+    const text = kernel.object(markerObject(NAME))?.replace('"attempt":1', '"attempt":2') ?? '';
+    kernel.put(markerObject(second), text);
+    signal(kernel, entry(second));
+    await kernel.run(MINUTE_MS, QUIET);
+    expect(statuses(kernel)).toEqual([204]);
+    expect(count(kernel, 'signal-ignored')).toBe(1);
+    expect(current(kernel)).toEqual(before);
+  });
+
   test('D3: a machine that cannot be seen yet, and its operation is done a moment later: it is not lost', async () => {
     const world = { compute: { getLagMs: 5_000 } };
     const around: Interference['around'] = async (actor, call, perform) => {
@@ -391,8 +404,11 @@ describe('lost signals', () => {
 });
 
 describe('no signal makes work without end', () => {
+  const SLOW_STOP = { containerMs: 10_000, reports: false };
+
   test('deletes that come to nothing again and again are not repeated by their own signals', async () => {
-    const kernel = await begin({ guest: guests({ workMs: 60_000, selfDeleteMs: null }) });
+    const guest = guests({ workMs: 60_000, selfDeleteMs: null, shutdown: SLOW_STOP });
+    const kernel = await begin({ guest });
     kernel.world.compute.reluctant.set(NAME, Number.POSITIVE_INFINITY);
     await kernel.run(30 * MINUTE_MS, QUIET);
     expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
@@ -406,8 +422,7 @@ describe('no signal makes work without end', () => {
   });
 
   test('an event makes one delete at most, and its end none', async () => {
-    const shutdown = { containerMs: 10_000, reports: false };
-    const kernel = await begin({ guest: guests({ shutdown }) }, SPOT);
+    const kernel = await begin({ guest: guests({ shutdown: SLOW_STOP }) }, SPOT);
     kernel.world.compute.reluctant.set(NAME, Number.POSITIVE_INFINITY);
     happen(kernel, 'compute.preempt');
     await kernel.run(30 * MINUTE_MS, QUIET);

@@ -101,6 +101,11 @@ describe('a machine that nobody claims', () => {
     },
   );
 
+  test('RUNNING, whatever was said of it: it is left alone', () => {
+    const known = seen({ ...facts, machines: at('RUNNING'), endings: { '111': 'preempted' } });
+    expect(decide(record(), known, context())).toEqual({ kind: 'rest' });
+  });
+
   test('stopped by a host error: lost by that, and not by itself', () => {
     const known = seen({
       ...facts,
