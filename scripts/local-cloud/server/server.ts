@@ -15,6 +15,7 @@ import {
   openMetadataServer,
 } from '#scripts/local-cloud/server/metadata.ts';
 import { carryOutPush } from '#scripts/local-cloud/server/push.ts';
+import { PushGate } from '#scripts/local-cloud/server/push-gate.ts';
 import { Runtime } from '#scripts/local-cloud/server/runtime.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
 
@@ -43,6 +44,9 @@ export interface LocalCloud extends AsyncDisposable {
   openMetadata(identity: MetadataIdentity): Promise<MetadataServer>;
 }
 
+/** What an instance on Cloud Run is given at a time unless it is configured otherwise. */
+const REQUESTS_AT_ONCE = 80;
+
 /** As long as a real guest may take: with a host it is the guest that ends the machine. */
 const HOSTED = { shutdownMs: 120_000, spotShutdownMs: 30_000 };
 
@@ -52,9 +56,11 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
   const compute = { ...hosted, ...options.world?.compute };
   const world = createWorld({ ...options.world, compute });
   const stop = new AbortController();
+  const gate = new PushGate(REQUESTS_AT_ONCE);
   let machines: Machines | null = null;
   const runtime = new Runtime(world, options.nowMs ?? Date.now, {
-    push: (event) => void carryOutPush(runtime, event, stop.signal).catch(failed),
+    push: (event) =>
+      void gate.pass(event.url, () => carryOutPush(runtime, event, stop.signal)).catch(failed),
     machine: (event) => machines?.carryOut(event),
   });
   if (options.machineHost !== undefined) {
