@@ -3,12 +3,14 @@
 import { benchBurst } from '#scripts/bench/burst.ts';
 import { benchGuest } from '#scripts/bench/guest.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
+import { benchReclaim } from '#scripts/bench/reclaim.ts';
 import { benchSweep } from '#scripts/bench/sweep.ts';
 
 const BENCHES: Readonly<Record<string, (options: readonly string[]) => Promise<void>>> = {
   burst: benchBurst,
   guest: benchGuest,
   plan: benchPlan,
+  reclaim: benchReclaim,
   sweep: benchSweep,
 };
 
