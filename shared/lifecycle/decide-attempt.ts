@@ -247,19 +247,34 @@ export function adopt(
   holder: ClaimHolder & { readonly by: 'machine' },
   context: Context,
 ): Step {
-  const inZone = attempt.intents.some((intent) => intent.candidate.zone === holder.zone);
-  const open = inZone
-    ? attempt.intents
-    : [...attempt.intents, strayIntent(record, holder, context)];
-  const intents = open.map((intent) =>
-    intent.candidate.zone === holder.zone
-      ? { ...intent, status: 'accepted' as const, instanceId: holder.instanceId }
-      : intent,
-  );
+  const own = attempt.intents.find((intent) => isIntentOf(holder, intent, record, attempt));
+  const intents =
+    own === undefined
+      ? [...attempt.intents, strayIntent(record, holder, context)]
+      : attempt.intents.map((intent) =>
+          intent === own
+            ? { ...intent, status: 'accepted' as const, instanceId: holder.instanceId }
+            : intent,
+        );
   const held = withAttempt(record, { claim: holder, intents });
   const placing = record.state === 'PLACING' || record.state === 'WAITING';
   const next = placing ? withState(held, 'PROVISIONING', context.nowMs) : held;
   return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
+}
+
+/**
+ * An intent of which nothing is known is the holder's if the attempt tried that zone only once. Else
+ * the machine may be an earlier call's that landed late, and this intent's may still land: it stays open.
+ */
+function isIntentOf(
+  holder: ClaimHolder & { readonly by: 'machine' },
+  { candidate, instanceId }: Intent,
+  { places }: RunRecord,
+  { number }: Attempt,
+): boolean {
+  if (candidate.zone !== holder.zone) return false;
+  if (instanceId !== null) return instanceId === holder.instanceId;
+  return !places.some((place) => place.attempt === number && place.zone === holder.zone);
 }
 
 /** A machine that works although its place was noted as refused: its creation, as far as known. */
@@ -270,10 +285,11 @@ function strayIntent(
 ): Intent {
   const attempt = record.attempts.at(-1);
   const place = record.places.findLast((tried) => tried.zone === holder.zone);
+  const there = attempt?.intents.find(({ candidate }) => candidate.zone === holder.zone);
   const createdSeconds = Math.floor(context.nowMs / 1000);
   return {
     number: attempt?.intentCount ?? 1,
-    candidate: {
+    candidate: there?.candidate ?? {
       region: holder.zone.replace(/-[a-z]$/, ''),
       zone: holder.zone,
       subnetwork: '',

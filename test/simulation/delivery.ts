@@ -133,7 +133,8 @@ function depsOf(
     publisher: repeatingPublisher(cloud.publisher, timing),
     clock,
     entropy: cloud.entropy,
-    log: (_severity, event, message) => kernel.logs.push({ event, message }),
+    log: (_severity, event, message, fields = {}) =>
+      kernel.logs.push({ event, message, fields }),
     scripts: SCRIPTS,
   };
 }

@@ -70,7 +70,7 @@ export class Kernel {
   readonly calls: CountedCall[] = [];
   /** Every insert that was sent, as it was sent. */
   readonly inserts: HttpCall[] = [];
-  readonly logs: { event: string; message: string }[] = [];
+  readonly logs: { event: string; message: string; fields?: object }[] = [];
   readonly works: KernelWork[] = [];
   readonly pushes: { function: FunctionName; status: number }[] = [];
   readonly options: KernelOptions;

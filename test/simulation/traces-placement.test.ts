@@ -111,6 +111,41 @@ describe('two machines of one attempt', () => {
   });
 });
 
+describe('a zone that is tried again', () => {
+  test('R4: the machine of the first try holds the claim; the second try stays open until it can land no more', async () => {
+    let inserts = 0;
+    const entries: string[][] = [];
+    const kernel: Kernel = start(
+      {
+        world: { compute: { getLagMs: 20_000, listLagMs: 20_000 } },
+        guest: firstGuest({ workMs: 10 * MINUTE_MS }),
+        interference: {
+          around: async (actor, call, perform) => {
+            if (actor.name === 'submit' && call.method === INSERT.method) {
+              inserts += 1;
+              if (inserts === 2) {
+                await kernel.clock.sleep(20 * MINUTE_MS);
+                entries.push(kernel.objects('runs/active/'));
+              }
+            }
+            return await perform();
+          },
+        },
+      },
+      { place: { zones: ['us-central1-a'] }, waitForCapacitySeconds: 900 },
+    );
+    const body = { times: 1, machineLives: true, code: 'ZONE_RESOURCE_POOL_EXHAUSTED' };
+    kernel.call({ method: 'local.compute.outcome', params: {}, body });
+    await kernel.run(15 * MINUTE_MS);
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+    await kernel.run(2 * HOUR_MS);
+    expect(entries).toEqual([['runs/active/r1']]);
+    verifyEnd(kernel, 'SUCCEEDED');
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.result('r1')?.costUsd).toBeGreaterThan(0);
+  });
+});
+
 describe('a machine that comes to be between two reads', () => {
   test('R4: it was not there before its operation was done, and is asked for again after', async () => {
     let waited = false;

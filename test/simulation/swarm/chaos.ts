@@ -22,6 +22,8 @@ const HOUR_MS = 3_600_000;
 export const SKEW_MAX_MS = 300_000;
 const LATENCY_MS = 150;
 const SLOW_LATENCY_MS = 20_000;
+/** What a caller waits for an answer that never comes. */
+const CALL_DEADLINE_MS = 30_000;
 const TIE_WAIT_MS = 15 * 60_000;
 
 export class Chaos {
@@ -241,13 +243,14 @@ export class Chaos {
     return this.kernel;
   }
 
-  #reach<Value>(call: AroundCall, perform: () => Promise<Value>): Promise<Value> {
+  async #reach<Value>(call: AroundCall, perform: () => Promise<Value>): Promise<Value> {
     if (this.insertsLost && call.method === 'compute.instances.insert') {
-      return this.planted({ effect: 'before', kind: 'hang' }, perform);
+      await this.#world().clock.sleep(CALL_DEADLINE_MS);
+      return await this.planted({ effect: 'before', kind: 'hang' }, perform);
     }
     const zone = call.params.zone;
-    if (zone === undefined || !this.outages.has(zone)) return perform();
-    return this.planted({ effect: 'before', kind: 'status', status: 503 }, perform);
+    if (zone === undefined || !this.outages.has(zone)) return await perform();
+    return await this.planted({ effect: 'before', kind: 'status', status: 503 }, perform);
   }
 
   async #act<Value>(

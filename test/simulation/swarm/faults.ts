@@ -39,6 +39,7 @@ export const PUSH_FAULTS = [
 export const WORLD_FAULTS = [
   'notification-twice',
   'notification-late',
+  'signals-none',
   'signal-twice',
   'signal-late',
   'message-twice',

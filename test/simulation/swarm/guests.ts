@@ -11,6 +11,7 @@ const FAILURES = [
   { cause: 'step-failed', permanent: true },
   { cause: 'step-failed', permanent: false },
   { cause: 'timeout' },
+  { cause: 'timeout' },
   { cause: 'gpu-idle' },
 ] as const;
 

@@ -16,7 +16,10 @@ export function judgeDelete(machine: MachineState, facts: Facts, broken: Break):
     return;
   }
   const labelMs = Number(machine.labels.deadline) * 1000;
-  if (truth.nowMs > labelMs + SLACK_MS - skewMs) return;
+  if (truth.nowMs > labelMs + SLACK_MS - skewMs) {
+    facts.history.deletedByLabel.add(machine.id);
+    return;
+  }
   const runId = runOf(machine);
   const record = runId === null ? null : truth.record(runId);
   if (record === null) {
@@ -69,7 +72,8 @@ export function judgeForget(runId: string, facts: Facts, broken: Break): void {
   const { truth, history, skewMs } = facts;
   if (truth.result(runId) === null) broken('R4 active entry last', `${runId}: no result yet`);
   for (const machine of truth.machines()) {
-    if (runOf(machine) !== runId) continue;
+    // One that could not be made is the platform's own to take away.
+    if (runOf(machine) !== runId || machine.doom !== null) continue;
     const labelMs = Number(machine.labels.deadline) * 1000;
     // What a frozen call makes of an intent that was settled is the label's, as is what is late.
     const repeated = [...history.machines].filter(([, name]) => name === machine.name).length > 1;

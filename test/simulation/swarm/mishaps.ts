@@ -50,8 +50,11 @@ function onMachine(
   wanted: (machine: MachineState) => boolean,
   act: (stage: Stage, machine: MachineState) => void,
 ): Happen {
-  return (stage, { which }) => {
-    const machines = stage.laws.truth.machines().filter(wanted);
+  return (stage, { which, number }) => {
+    // Every other one hits a container that runs, if it hits a machine that does.
+    const busy = (machine: MachineState) =>
+      number % 2 === 0 || !running(machine) || isBusy(stage, machine);
+    const machines = stage.laws.truth.machines().filter((one) => wanted(one) && busy(one));
     const machine = machines[Math.floor(which * machines.length)];
     if (machine === undefined) return 'nothing';
     act(stage, machine);
@@ -60,6 +63,8 @@ function onMachine(
 }
 
 const running = (machine: MachineState) => machine.status === 'RUNNING';
+const isBusy = ({ kernel }: Stage, { id }: MachineState) =>
+  kernel.works.some((work) => work.instanceId === id && work.endMs === null);
 const owner = ({ kernel }: Stage, method: string, machine: MachineState) => {
   const { project, zone, name, id } = machine;
   return kernel.call({ method, params: { project, zone, instance: name, name, id } });
@@ -174,11 +179,17 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
       chaos.insertsLost = false;
     };
   },
-  'stock-out': onZone(
-    'local.compute.stock',
-    { machineType: 'e2-standard-4', available: 0 },
-    { machineType: 'e2-standard-4' },
-  ),
+  'stock-out': ({ kernel }, mishap) => {
+    const params = { zone: zoneOf(mishap) };
+    const set = (available: object) => {
+      for (const machineType of ['e2-standard-4', 'g2-standard-4']) {
+        const body = { machineType, ...available };
+        kernel.call({ method: 'local.compute.stock', params, body });
+      }
+    };
+    set({ available: 0 });
+    return () => set({});
+  },
   quota: ({ kernel }, { which }) => {
     const [scope, metric] = QUOTAS[Math.floor(which * QUOTAS.length)] ?? QUOTAS[0];
     const set = (limit: number) =>

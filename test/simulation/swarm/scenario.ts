@@ -11,6 +11,7 @@ import {
   type MishapKind,
   ratesOf,
 } from '#test/simulation/swarm/faults.ts';
+import { THEMES, type Theme } from '#test/simulation/swarm/themes.ts';
 
 const MINUTE_MS = 60_000;
 /** Enough for half an hour of the dearest machine here, and for a little more. */
@@ -49,10 +50,15 @@ export function drawScenario(seed: number): Scenario {
   const draws = new Draws(seed);
   const size = draws.of('size');
   const large = size.chance(0.02);
-  const chaosMs = (4 + size.below(large || size.chance(0.1) ? 120 : 20)) * MINUTE_MS;
+  const theme = drawTheme(draws.of('theme'));
+  const minutes = 4 + size.below(large || size.chance(0.05) ? 120 : 16);
+  const chaosMs = Math.max(minutes, theme.minutes ?? 0) * MINUTE_MS;
   const count = large ? 8 + size.below(8) : 1 + size.below(3);
-  const runs = Array.from({ length: count }, (_, index) => drawRun(draws, index, chaosMs));
-  const rates = drawRates(draws);
+  const runs = Array.from({ length: count }, (_, index) => {
+    const run = drawRun(draws, index, chaosMs);
+    return { ...run, request: { ...run.request, ...theme.request } };
+  });
+  const rates = { ...drawRates(draws), ...theme.rates };
   const mishaps = drawMishaps(draws, rates, chaosMs);
   const lasting = mishaps.filter(({ kind }) => LASTING.includes(kind));
   return {
@@ -102,24 +108,6 @@ function drawNeed(random: Random, runId: string): Readonly<Record<string, unknow
   };
 }
 
-/** What must meet for the rarer steps of a record. */
-const THEMES: readonly Scenario['rates'][] = [
-  { 'insert-refused': 0.3, 'operation-refused': 0.7, 'sweep-lost': 0.1 },
-  { 'insert-refused': 0.7, 'stock-out': 0.7, quota: 0.3, 'failed-but-there': 0.3 },
-  {
-    'insert-lands-late': 0.7,
-    'request-id-forgotten': 0.7,
-    'stock-out': 0.7,
-    'guest-fails': 0.3,
-    'look-lost': 0.1,
-  },
-  { 'guest-fails': 0.7, 'notification-lost': 0.3 },
-  { 'guest-fails': 0.7, 'marker-lands-late': 0.7, 'cancel-waiting': 0.7 },
-  { preempt: 0.7, 'host-error': 0.7, 'outside-delete': 0.7, 'slow-functions': 0.1 },
-  { 'insert-outage': 0.7, 'freeze-after-swap': 0.3 },
-  { 'input-gone': 0.7, 'crash-after': 0.1, 'crash-before': 0.1 },
-];
-
 /** A swarm: each seed has its own few faults, so that each meets others in every combination. */
 function drawRates(draws: Draws): Scenario['rates'] {
   const random = draws.of('faults');
@@ -128,8 +116,12 @@ function drawRates(draws: Draws): Scenario['rates'] {
   for (const name of FAULTS) {
     if (random.chance(share)) rates[name] = pick(random, ratesOf(name));
   }
-  return random.chance(0.5) ? { ...rates, ...pick(random, THEMES) } : rates;
+  // Signals make much else rarer: where none is sent, the sweep alone must find what happened.
+  return random.chance(0.25) ? { ...rates, 'signals-none': 1 } : rates;
 }
+
+const drawTheme = (random: Random): Theme =>
+  random.chance(0.5) ? pick(random, THEMES) : { rates: {} };
 
 function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): Mishap[] {
   const mishaps: Omit<Mishap, 'number'>[] = [];
@@ -149,8 +141,8 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
 
 /** In minutes. */
 function drawLength(kind: MishapKind, random: Random): number {
-  if (kind === 'insert-outage') return 20 + random.below(150);
-  if (kind === 'bucket-outage' && random.chance(0.3)) return 30;
+  if (kind === 'insert-outage') return pick(random, [25, 165]);
+  if (kind === 'bucket-outage' && random.chance(0.2)) return 30;
   return 1 + random.below(30);
 }
 
@@ -194,6 +186,7 @@ export function worldOf({ seed, rates }: Scenario): WorldChoices {
         delayMs: 1000,
         duplication: rates['signal-twice'] ?? 0,
         spreadMs: has('signal-late') ? signalSpreadMs : 0,
+        loss: has('signals-none') ? 1 : 0,
       },
     },
     pubsub: { duplication: (rates['message-twice'] ?? 0) / 2 },
