@@ -184,7 +184,7 @@ test('an instance is read with its own words and times', async () => {
   });
 });
 
-test('an insert is one POST with request id and body', async () => {
+test('A109: an insert is one POST to its zone’s instances, with request id and body', async () => {
   await using opened = await open(() => ({ status: 200, json: operation }));
   expect(await opened.compute.insertInstance(ZONE, REQUEST_ID, body)).toEqual({
     kind: 'accepted',

@@ -177,7 +177,7 @@ describe('capacity', () => {
     });
   });
 
-  test('A113: no capacity anywhere: NO_CAPACITY with every place tried, nothing left', async () => {
+  test('A101, A113: no capacity anywhere: NO_CAPACITY with every place tried, nothing left', async () => {
     const kernel = new Kernel();
     noStock(kernel, ['us-central1-a', 'us-central1-b']);
     const place = { zones: ['us-central1-a', 'us-central1-b'] };

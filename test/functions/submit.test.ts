@@ -186,6 +186,15 @@ describe('the idempotency key', () => {
     },
   );
 
+  test('A92: a request without an image is refused with the field, and is acknowledged', async () => {
+    const kernel = new Kernel();
+    kernel.request({ runId: 'r1', resources: REQUEST.resources });
+    await kernel.run(10 * MINUTE_MS);
+    expect(one('runs/rejected/r1/', kernel).errors).toMatchObject([{ field: 'image' }]);
+    expect(kernel.pushes.filter((push) => push.function === 'submit')).toHaveLength(1);
+    expect(kernel.inserts).toEqual([]);
+  });
+
   test('P86: without a runId the message’s own id names the run', async () => {
     const kernel = new Kernel();
     kernel.request(REQUEST);

@@ -153,7 +153,7 @@ describe('the machine’s last word', () => {
 });
 
 describe('silence ends nothing', () => {
-  test('a healthy machine is left alone whatever its marker says', () => {
+  test('A114: a healthy machine is left alone whatever its marker says, for as long as it has', () => {
     const facts = seen({ machines: { [KEY]: there() }, marker: RUNNING_FACT });
     const late = context({ nowMs: NOW_MS + 7_000_000 });
     expect(decide(running(), facts, late).kind).toBe('rest');

@@ -31,7 +31,7 @@ describe('places', () => {
     expect(fault?.rule).toContain('place.regions');
   });
 
-  test('P11: zones of three regions are three candidates, each with its region’s subnetwork', () => {
+  test('A88, A104, P11: zones of three regions are three candidates, each with its region’s subnetwork', () => {
     const zones = ['us-west1-a', 'us-central1-a', 'us-east1-b'];
     const { candidates } = makePlan({ ...on('e2-standard-4'), place: { zones } });
     expect(candidates.map(({ zone }) => zone)).toEqual(zones);
@@ -41,7 +41,7 @@ describe('places', () => {
     }
   });
 
-  test('regions stand for all their zones, in the order asked', () => {
+  test('A89: regions stand for all their zones, in the order asked', () => {
     const place = { regions: ['us-east1', 'us-central1'] };
     expect(zonesOf({ ...on('e2-standard-4'), place })).toEqual([
       'us-east1-b',
@@ -55,7 +55,15 @@ describe('places', () => {
     expect(zonesOf(on('e2-standard-4'))).toHaveLength(4);
   });
 
-  test('a region of no table is tried in its zone a, with a warning', () => {
+  test('A100: a region that is named twice is walked once, where it first stands', () => {
+    const regions = ['us-east1', 'us-central1', 'us-east1'];
+    const zones = zonesOf({ ...on('e2-standard-4'), place: { regions } });
+    expect(zones).toHaveLength(7);
+    expect(new Set(zones).size).toBe(7);
+    expect(zones[0]).toBe('us-east1-b');
+  });
+
+  test('A90: a region of no table is tried in its zone a, with a warning', () => {
     const subnetworks = { 'mars-east1': 'projects/p/regions/mars-east1/subnetworks/s' };
     const plan = makePlan({ ...on('e2-small'), place: { regions: ['mars-east1'], subnetworks } });
     expect(plan.candidates.map(({ zone }) => zone)).toEqual(['mars-east1-a']);

@@ -29,7 +29,7 @@ describe('labels of ours', () => {
     expect(runIdLabel('a'.repeat(64))).toHaveLength(63);
   });
 
-  test('D25: a machine and its disk carry every label that a sweep reads', () => {
+  test('A106, D25: a machine and its disk carry every label that a sweep reads', () => {
     const { body, deadlineSeconds } = makeIntent({ labels: { team: 'blue' } });
     const labels = {
       team: 'blue',

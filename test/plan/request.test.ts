@@ -191,7 +191,7 @@ describe('bounds', () => {
     { ttlSeconds: 1_000_000, fields: ['ttlSeconds'] },
     { ttlSeconds: 7200.5, fields: ['ttlSeconds'] },
     { ttlSeconds: '7200', fields: ['ttlSeconds'] },
-  ])('A79: $ttlSeconds is taken or refused, never clamped', ({ ttlSeconds, fields }) => {
+  ])('A79, A97: $ttlSeconds is taken or refused, never clamped', ({ ttlSeconds, fields }) => {
     expect(faultFields({ ttlSeconds })).toEqual(fields);
     if (fields.length === 0) expect(makeRequest({ ttlSeconds }).ttlSeconds).toBe(ttlSeconds);
   });

@@ -86,7 +86,7 @@ for (const [name, pinnedImage] of [
   });
 }
 
-test('a command replaces the entrypoint, and its other words come before the arguments', () => {
+test('A99: a command replaces the entrypoint, and its other words come before the arguments', () => {
   const script = build({ request: { command: ['sh', '-c', 'x'], args: ['y'] } });
   expect(blankOf(script, 'DOCKER_FLAGS').slice(-2)).toEqual(['--entrypoint', 'sh']);
   expect(blankOf(script, 'CONTAINER_ARGS')).toEqual(['-c', 'x', 'y']);
