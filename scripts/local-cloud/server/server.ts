@@ -47,6 +47,9 @@ export interface LocalCloud extends AsyncDisposable {
 /** What an instance on Cloud Run is given at a time unless it is configured otherwise. */
 const REQUESTS_AT_ONCE = 80;
 
+/** An idle connection stays for longer than any client keeps one: no call meets its end. */
+const KEEP_ALIVE_MS = 600_000;
+
 /** As long as a real guest may take: with a host it is the guest that ends the machine. */
 const HOSTED = { shutdownMs: 120_000, spotShutdownMs: 30_000 };
 
@@ -70,6 +73,7 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
   const server = createServer((request, response) => {
     handleRequest(runtime, request, response).catch(() => response.destroy());
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await listen(server, options.port ?? 0);
   const { port } = server.address() as AddressInfo;
   world.baseUrl = `http://127.0.0.1:${port}`;
