@@ -73,6 +73,11 @@ describe('what the deployment alone can judge', () => {
     expect(sent()).toBe(1);
   });
 
+  test('A119: what was sent is named by its run id, the only thing on stdout', async () => {
+    const ended = await submit({ runId: 'nightly-7' });
+    expect(ended, ended.stderr).toMatchObject({ code: 0, stdout: 'nightly-7\n' });
+  });
+
   test('a request that only the other runtime takes is sent when it names none', async () => {
     const command = ['python', 'fit.py'];
     const ended = await callMayfly(['submit', '-'], {
