@@ -196,8 +196,14 @@ function decideConflict(
   }
   if (fact.kind !== 'there') return repeat(seen, context, creator);
   if (fact.ours) {
-    const adopted = { ...intent, status: 'accepted' as const, instanceId: fact.id };
-    return changeIntent(record, attempt, adopted, context);
+    const found = { ...intent, status: 'accepted' as const, instanceId: fact.id };
+    const earlier = record.places.some(
+      (place) => place.attempt === attempt.number && place.zone === zone,
+    );
+    if (!earlier) return changeIntent(record, attempt, found, context);
+    // It may be an earlier call's that landed late, and this intent's may still land: it stays open.
+    const beside = { ...attempt, intents: [...attempt.intents, intent] };
+    return changeIntent(record, beside, { ...found, requestId: '' }, context);
   }
   return decideForeign(record, attempt, zone, seen, context);
 }

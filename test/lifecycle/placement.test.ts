@@ -513,3 +513,29 @@ test('an operation that failed after its machine took the claim is nobody’s to
   const held = record({ attempts: [attempt({ claim: machine })] });
   expect(decide(held, facts, context({ creator: creator() })).kind).toBe('rest');
 });
+
+test('P30: a machine found by a 409 where an earlier call may have landed late settles nothing', () => {
+  const there = {
+    kind: 'there',
+    id: '7',
+    status: 'RUNNING',
+    ours: true,
+    startedMs: NOW_MS,
+  } as const;
+  const facts = seen({
+    claim: { kind: 'free' },
+    inserts: { '1/1': { kind: 'conflict' } },
+    machines: { [machineKey(INSTANCE, A.zone)]: there },
+  });
+  const adopt = (change: Partial<RunRecord>) => {
+    const step = decide(placing(A, change), facts, context({ creator: creator() }));
+    if (step.kind !== 'write') throw new Error(step.kind);
+    return step.record.attempts[0]?.intents.map(({ status, instanceId }) => [status, instanceId]);
+  };
+  expect(adopt({})).toEqual([['accepted', '7']]);
+  const tried = { places: [place()], placesCount: 1 };
+  expect(adopt(tried)).toEqual([
+    ['ordered', null],
+    ['accepted', '7'],
+  ]);
+});
