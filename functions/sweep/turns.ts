@@ -22,15 +22,14 @@ export interface Pass {
  */
 export function takeTurns(runIds: readonly string[], machines: Machines, pass: Pass): string[] {
   const number = Math.floor(pass.nowMs / pass.periodMs);
-  const healthyOf = (runId: string) => {
+  const healthy = runIds.map((runId) => {
     const machine = machines.byRun.get(runHash(runId));
     return machine !== undefined && isHealthy(machine, pass) ? machine : null;
-  };
-  const healthy = runIds.filter((runId) => healthyOf(runId) !== null).length;
-  const groups = Math.ceil(healthy / pass.healthyMax);
-  const looked = runIds.filter((runId) => {
-    const machine = healthyOf(runId);
-    if (machine === null || groups < 2) return true;
+  });
+  const groups = Math.ceil(healthy.filter((machine) => machine !== null).length / pass.healthyMax);
+  const looked = runIds.filter((_, index) => {
+    const machine = healthy[index];
+    if (!machine || groups < 2) return true;
     if (Number.parseInt(machine.runHash.slice(0, 12), 16) % groups === number % groups) return true;
     machine.turn = 'left';
     return false;

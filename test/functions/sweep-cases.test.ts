@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MachineStatus } from '#scripts/local-cloud/compute/state.ts';
 import { machineUsdPerHour } from '#shared/plan/cost.ts';
+import { recordObject } from '#shared/plan/objects.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -98,6 +99,12 @@ describe('statuses of a listed machine whose deadline is far', () => {
         if (method === 'compute.instances.get') Object.assign(machine ?? {}, { status: 'RUNNING' });
       },
     });
+    const { id: instanceId } = machineOf(kernel);
+    const record = kernel.record('r1');
+    const claim = { by: 'machine', instanceId, zone: ZONE, bootId: '' };
+    const attempts = record?.attempts.map((attempt) => ({ ...attempt, claim }));
+    await kernel.run(5_000, { sweeps: false });
+    kernel.put(recordObject('r1'), JSON.stringify({ ...record, attempts }));
     Object.assign(machineOf(kernel), { status: 'TERMINATED' });
     await kernel.sweep();
     expect(deletes(kernel)).toEqual([]);
