@@ -3,6 +3,8 @@
 // the same pages, and the memory of the sweeping process.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import type { SweepReport } from '#functions/sweep/report.ts';
 import { median } from '#scripts/bench/measure.ts';
 import type { PassFigures } from '#scripts/bench/sweep-pass.ts';
@@ -64,7 +66,6 @@ export class SweepWorld implements AsyncDisposable {
   }
 
   async #pass(what: 'list' | 'sweep'): Promise<PassFigures> {
-    const file = new URL('./sweep-pass.ts', import.meta.url);
     const env = {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
@@ -72,7 +73,7 @@ export class SweepWorld implements AsyncDisposable {
       CLOUDSDK_CONFIG: '/nonexistent',
       METADATA_SERVER_DETECTION: 'assume-present',
     };
-    const child = fork(file, [what, this.#baseUrl], { env, execArgv: FLAGS });
+    const child = fork(await bundlePass(), [what, this.#baseUrl], { env, execArgv: FLAGS });
     const ended = once(child, 'exit');
     const figures = await answer(child);
     await ended;
@@ -93,6 +94,21 @@ export class SweepWorld implements AsyncDisposable {
     this.#cloud.disconnect();
     await ended;
   }
+}
+
+/** One file of JavaScript, as functions are deployed: what strips the types takes memory of its own. */
+async function bundlePass(): Promise<string> {
+  const outfile = fileURLToPath(new URL('../../.local/bench/sweep-pass.mjs', import.meta.url));
+  await build({
+    entryPoints: [fileURLToPath(new URL('./sweep-pass.ts', import.meta.url))],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    packages: 'external',
+    logLevel: 'warning',
+  });
+  return outfile;
 }
 
 /** The next message of a child. */
