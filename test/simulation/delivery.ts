@@ -133,8 +133,7 @@ function depsOf(
     publisher: repeatingPublisher(cloud.publisher, timing),
     clock,
     entropy: cloud.entropy,
-    log: (_severity, event, message, fields = {}) =>
-      kernel.logs.push({ event, message, fields }),
+    log: (_severity, event, message, fields = {}) => kernel.logs.push({ event, message, fields }),
     scripts: SCRIPTS,
   };
 }

@@ -80,6 +80,7 @@ export const MISHAPS = [
   'insert-outage',
   'stock-out',
   'quota',
+  'quota-late',
   'failed-but-there',
   'cancel',
   'cancel-early',

@@ -200,6 +200,9 @@ function judgeLoss(
   if (claim?.by === 'machine' && history.preempted.has(claim.instanceId)) lie('it was preempted');
   const accepted = attempt.intents.at(-1)?.status === 'accepted';
   if (claim?.by !== 'control' || attempt.order !== null || !accepted) return;
+  // A late call made another machine of the name: it may be there, and the one that was lost is not.
+  const ofTheName = [...history.machines.values()].filter((name) => name === attempt.instance);
+  if (ofTheName.length > 1) return;
   const healthy = truth.machines().find((machine) => {
     if (machine.name !== attempt.instance || machine.doom !== null) return false;
     const sinceMs = truth.nowMs - (machine.lastStartMs ?? truth.nowMs);

@@ -131,6 +131,13 @@ const QUOTAS = [
   ['global', 'CPUS_ALL_REGIONS'],
 ] as const;
 
+function withoutQuota(kernel: Kernel, [scope, metric]: readonly [string, string]): Relief {
+  const set = (limit: number) =>
+    kernel.call({ method: 'local.compute.quota', params: {}, body: { scope, metric, limit } });
+  set(0);
+  return () => set(1_000_000);
+}
+
 const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   preempt: onMachine(running, (stage, machine) => {
     stage.laws.history.preempted.add(machine.id);
@@ -190,16 +197,17 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     set({ available: 0 });
     return () => set({});
   },
-  quota: ({ kernel }, { which }) => {
-    const [scope, metric] = QUOTAS[Math.floor(which * QUOTAS.length)] ?? QUOTAS[0];
-    const set = (limit: number) =>
-      kernel.call({
-        method: 'local.compute.quota',
-        params: {},
-        body: { scope, metric, limit },
-      });
-    set(0);
-    return () => set(1_000_000);
+  quota: ({ kernel }, { which }) =>
+    withoutQuota(kernel, QUOTAS[Math.floor(which * QUOTAS.length)] ?? QUOTAS[0]),
+  // No room for a GPU any more, while a run waits that has a machine after all.
+  'quota-late': (stage) => {
+    const { truth } = stage.laws;
+    const met = stage.scenario.runs.some((run) => {
+      const record = truth.record(run.runId);
+      const number = record?.attempts.length ?? 0;
+      return record?.state === 'WAITING' && truth.claim(run.runId, number)?.by === 'machine';
+    });
+    return met ? withoutQuota(stage.kernel, ['global', 'GPUS_ALL_REGIONS']) : 'nothing';
   },
   'failed-but-there': onZone(
     'local.compute.outcome',

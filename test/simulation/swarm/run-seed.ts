@@ -23,7 +23,7 @@ const MINUTE_MS = 60_000;
  * RUNNING, the slack, and messages and calls that were under way for up to two hours.
  */
 export const LIVENESS_MS = 240 * MINUTE_MS;
-const CHUNK_MS = 10 * MINUTE_MS;
+const CHUNK_MS = 4 * MINUTE_MS;
 const MISHAP_TRIES = 300;
 const MISHAP_PAUSE_MS = 2_000;
 

@@ -51,9 +51,9 @@ export function drawScenario(seed: number): Scenario {
   const size = draws.of('size');
   const large = size.chance(0.02);
   const theme = drawTheme(draws.of('theme'));
-  const minutes = 4 + size.below(large || size.chance(0.05) ? 120 : 16);
+  const minutes = 4 + size.below(large || size.chance(0.05) ? 60 : 14);
   const chaosMs = Math.max(minutes, theme.minutes ?? 0) * MINUTE_MS;
-  const count = large ? 8 + size.below(8) : 1 + size.below(3);
+  const count = large ? 8 + size.below(8) : pick(size, [1, 1, 2, 3]);
   const runs = Array.from({ length: count }, (_, index) => {
     const run = drawRun(draws, index, chaosMs);
     return { ...run, request: { ...run.request, ...theme.request } };
@@ -141,7 +141,7 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
 
 /** In minutes. */
 function drawLength(kind: MishapKind, random: Random): number {
-  if (kind === 'insert-outage') return pick(random, [25, 165]);
+  if (kind === 'insert-outage') return random.chance(0.2) ? 165 : 25;
   if (kind === 'bucket-outage' && random.chance(0.2)) return 30;
   return 1 + random.below(30);
 }

@@ -23,7 +23,7 @@ export const THEMES: readonly Theme[] = [
   { rates: LANDS_AFTER_ALL, request: ONE_ZONE, minutes: 45 },
   { rates: { ...LANDS_AFTER_ALL, 'guest-fails': 0.7 }, request: ONE_ZONE, minutes: 45 },
   {
-    rates: { ...LANDS_AFTER_ALL, quota: 0.7, 'guest-works-long': 0.7 },
+    rates: { ...LANDS_AFTER_ALL, 'quota-late': 0.7, 'guest-works-long': 0.7 },
     request: { ...ONE_ZONE, ...GPU },
     minutes: 45,
   },
