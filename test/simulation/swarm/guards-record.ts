@@ -78,6 +78,44 @@ ${SWAP}`,
     ],
   },
   {
+    name: 'a repeat is written before it is sent',
+    serves: 'R1',
+    edits: [
+      {
+        file: 'shared/lifecycle/decide-placement.ts',
+        find: '    if (intent.repeated === true) return',
+        replace: '    if (intent.number > 0) return',
+      },
+    ],
+  },
+  {
+    name: 'asked after again once its operation is done',
+    serves: 'R4',
+    edits: [
+      {
+        file: ADVANCE,
+        find: '          ...(done ? { machines: this.#askAgainIn(step.zone) } : {}),\n',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'an intent of a zone tried before stays open',
+    serves: 'R4',
+    edits: [
+      {
+        file: 'shared/lifecycle/decide-attempt.ts',
+        find: '  return !places.some((place) =>',
+        replace: '  return !places.some((place) => place.zone === "" &&',
+      },
+      {
+        file: 'shared/lifecycle/decide-placement.ts',
+        find: '    if (!earlier) return',
+        replace: '    if (zone !== null) return',
+      },
+    ],
+  },
+  {
     name: 'result before the active entry goes',
     serves: 'R4',
     edits: [

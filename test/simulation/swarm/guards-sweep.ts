@@ -7,7 +7,28 @@ const OWNERS = 'functions/sweep/owners.ts';
 const JUDGE = 'shared/lifecycle/sweep.ts';
 const KNOWN = '      const { zone } = candidate;\n      if (machines.unknownZones';
 
+const LOOK_IMPORT = "import { publishLook } from '#shared/runs/act.ts';";
+
 export const SWEEP_GUARDS: readonly Guard[] = [
+  {
+    name: 'only submit creates',
+    serves: 'R5',
+    edits: [
+      {
+        file: SWEEP,
+        find: LOOK_IMPORT,
+        replace: `${LOOK_IMPORT}
+import { continueRun } from '#functions/submit/accept.ts';
+import { readGuestScripts } from '#shared/guest/scripts.ts';`,
+      },
+      {
+        file: SWEEP,
+        find: '      await publishLook(deps, { runId });',
+        replace:
+          '      await continueRun({ ...deps, scripts: readGuestScripts(), openBucket: () => deps.store }, runId);',
+      },
+    ],
+  },
   {
     name: 'absence from a list ends nothing',
     serves: 'R3',

@@ -78,6 +78,9 @@ export class Laws {
       if (machine !== undefined) judgeDelete(machine, this.#facts, this.break);
     }
     if (call.method === 'compute.instances.insert') {
+      if (actor.name !== 'submit') {
+        this.break('R5 only submit creates', `${actor.id} orders ${call.name}`);
+      }
       judgeInsert(requestId, call.name, this.#facts, this.break);
     }
     const known = machinesById.size;
