@@ -5,6 +5,8 @@ import type { RunDeps } from '#shared/runs/deps.ts';
 
 export interface SubmitDeps extends RunDeps {
   readonly scripts: GuestScripts;
+  /** Machine types whose zones are being asked for right now, by whichever delivery. */
+  readonly asking: Map<string, Promise<readonly string[] | null>>;
   /** A store over any bucket that the function may read. */
   readonly openBucket: (bucket: string) => ObjectStore;
 }

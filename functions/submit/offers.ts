@@ -28,7 +28,7 @@ async function zonesOf(deps: SubmitDeps, machineType: string): Promise<readonly 
   const stored = await deps.store.read(name);
   const kept = stored.kind === 'found' ? readKept(stored.bytes) : null;
   if (kept !== null && nowMs - kept.atMs < KEPT_MS) return kept.zones;
-  const zones = await deps.compute.zonesOffering(machineType);
+  const zones = await askOnce(deps, machineType);
   // Nowhere at all is believed only of a type that we do not know ourselves.
   if (zones === null || (zones.length === 0 && machineFacts(machineType) !== null)) return null;
   const text = JSON.stringify({ zones, atMs: nowMs } satisfies Kept);
@@ -40,6 +40,20 @@ async function zonesOf(deps: SubmitDeps, machineType: string): Promise<readonly 
     deps.log('INFO', 'offers-not-kept', `${machineType}: ${error.message}`);
   }
   return zones;
+}
+
+/** Requests that come at once ask once. */
+async function askOnce(
+  { compute, asking }: SubmitDeps,
+  machineType: string,
+): Promise<readonly string[] | null> {
+  const asked = asking.get(machineType) ?? compute.zonesOffering(machineType);
+  asking.set(machineType, asked);
+  try {
+    return await asked;
+  } finally {
+    asking.delete(machineType);
+  }
 }
 
 function readKept(bytes: Uint8Array): Kept | null {

@@ -6,4 +6,5 @@ import { once, realDeps } from '#shared/runs/real-deps.ts';
 export const submitDeps: () => Promise<SubmitDeps> = once(async () => ({
   ...(await realDeps()),
   scripts: readGuestScripts(),
+  asking: new Map(),
 }));

@@ -1,6 +1,9 @@
 // Where submit learns which zones offer a machine type.
 import { describe, expect, test } from 'vitest';
+import { offersOf } from '#functions/submit/offers.ts';
 import { offersObject } from '#shared/plan/objects.ts';
+import { makeRequest } from '#test/plan/fixtures.ts';
+import { openDelivery } from '#test/simulation/delivery.ts';
 import { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST } from '#test/simulation/layout.ts';
 
@@ -72,6 +75,16 @@ describe('zones that offer a machine type', () => {
     await kernel.run(HOUR_MS);
     expect(kernel.objects('runs/offers/')).toEqual([]);
     expect(zoneOf(kernel, 'r1')).toBe('us-central1-b');
+  });
+
+  test('requests that come to one instance at once ask once', async () => {
+    const kernel = new Kernel();
+    const { deps } = openDelivery(kernel, 'submit');
+    const request = makeRequest({ resources: { machineType: 'e2-standard-4' } });
+    const both = await Promise.all([offersOf(deps, request), offersOf(deps, request)]);
+    expect(both[0]).toEqual(both[1]);
+    expect(asked(kernel)).toBe(1);
+    expect(deps.asking.size).toBe(0);
   });
 
   test('a machine type that nobody offers and no table knows is refused', async () => {

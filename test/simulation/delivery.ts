@@ -135,5 +135,6 @@ function depsOf(
     entropy: cloud.entropy,
     log: (_severity, event, message, fields = {}) => kernel.logs.push({ event, message, fields }),
     scripts: SCRIPTS,
+    asking: new Map(),
   };
 }
