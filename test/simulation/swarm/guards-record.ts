@@ -17,7 +17,7 @@ export const RECORD_GUARDS: readonly Guard[] = [
       {
         file: ADVANCE,
         find: SWAP,
-        replace: `    for (const effect of effects) if (effect.kind === 'delete-machine') await perform(this.#deps, before, effect);\n${SWAP}`,
+        replace: `    for (const effect of effects) if (effect.kind === 'delete-machine') await this.#delete(effect);\n${SWAP}`,
       },
     ],
   },

@@ -19,7 +19,7 @@ export async function tryGuards(trial: GuardTrial): Promise<boolean> {
   for (const { name, serves } of guards) {
     const range = { from: 1, count: trial.seeds, times: 1, stopAtFirst: true } as const;
     const { processes } = trial;
-    const tally = await runInPool({ range, guard: name, processes, share: 10 });
+    const tally = await runInPool({ range, guard: name, processes, share: 50 });
     const [first] = tally.findings;
     if (first === undefined) missed += 1;
     const found =
