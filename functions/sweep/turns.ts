@@ -6,7 +6,7 @@ import { BOOT_ALLOWANCE_MS } from '#shared/lifecycle/limits.ts';
 import { runHash } from '#shared/plan/names.ts';
 
 /** Runs with a healthy machine that one pass looks at; with fewer of them it looks at all. */
-export const HEALTHY_LOOKED_AT_MAX = 250;
+export const HEALTHY_LOOKED_AT_MAX = 2_000;
 /** A boot without a claim is looked at in that many passes before it takes turns. */
 const BOOT_PASSES = 3;
 
