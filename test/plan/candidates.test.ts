@@ -216,3 +216,76 @@ test('more candidates than a walk may try: each provisioning model keeps its hal
   expect(models).toEqual([...Array(50).fill('SPOT'), ...Array(50).fill('STANDARD')]);
   expect(warnings.join()).toMatch(/1\d\d candidates are cut to the first 100/);
 });
+
+describe('what a refusal or warning says', () => {
+  test('a type that is offered elsewhere: rule and regions, the first named type alone', () => {
+    const machineTypes = ['t2a-standard-4', 't2a-standard-8'];
+    const fields = { resources: { machineTypes, architecture: 'arm64' } };
+    const found = faultsOf({ ...fields, place: { regions: ['us-east1', 'us-west1'] } });
+    expect(found).toEqual([
+      {
+        field: 'place.regions',
+        value: '["us-east1","us-west1"]',
+        rule: 't2a-standard-4 is on offer in no zone of us-east1, us-west1',
+        // Google's page of regions and zones: T2A is in three regions.
+        accepted:
+          'us-central1, europe-west4, asia-southeast1; or place.zones, which are tried as they are',
+      },
+    ]);
+  });
+
+  test('one of several types that is offered nowhere there is left out with a warning', () => {
+    const machineTypes = ['t2a-standard-4', 'c4a-standard-4'];
+    const fields = { resources: { machineTypes, architecture: 'arm64' } };
+    const plan = makePlan({ ...fields, place: { regions: ['us-east1'] } });
+    expect(new Set(plan.candidates.map(({ machineType }) => machineType))).toEqual(
+      new Set(['c4a-standard-4']),
+    );
+    expect(plan.warnings).toContain(
+      't2a-standard-4 is on offer in no zone of these regions and is left out',
+    );
+  });
+
+  test('a budget: the price at full TTL of what is left out, once for each kind and region', () => {
+    const place = { zones: ['us-central1-a', 'us-central1-b'] };
+    const fields = { ...on('n2-standard-80', 'n2-standard-8'), place, ttlSeconds: 7200 };
+    const all = makePlan(fields).candidates;
+    const dear = all.find(({ machineType }) => machineType === 'n2-standard-80');
+    // Two hours and the minute of delete that every estimate has.
+    const usd = ((dear?.usdPerHour ?? 0) * (7200 + 60)) / 3600;
+    const { warnings } = makePlan({ ...fields, budgetUsd: 2 });
+    const told = warnings.filter((warning) => warning.includes('budget'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(
+      /^n2-standard-80 \(STANDARD\) in us-central1 would cost \d+\.\d\d USD at full TTL, more than the budget of 2, and is left out$/,
+    );
+    expect(Number(/cost (\d+\.\d\d)/.exec(told[0] ?? '')?.[1])).toBeCloseTo(usd, 0);
+  });
+
+  test('a budget exactly met is kept; nothing affordable names the cheapest', () => {
+    const place = { zones: ['us-central1-a'] };
+    const fields = { ...on('n2-standard-8'), place, ttlSeconds: 3600 };
+    const [fault] = faultsOf({ ...fields, budgetUsd: 0.01 });
+    const cheapest = Number(/^[\d.]+/.exec(fault?.accepted ?? '')?.[0]);
+    expect(fault?.rule).toBe('one attempt at full TTL fits into the budget');
+    expect(fault?.accepted).toMatch(/^\d+\.\d\d or more, or a shorter ttlSeconds$/);
+    expect(makePlan({ ...fields, budgetUsd: cheapest + 0.01 }).candidates).toHaveLength(1);
+    const [unknown] = faultsOf({ ...on('c9-standard-4'), place, budgetUsd: 5 });
+    expect(unknown?.accepted).toBe(
+      'no known price: a machine type of the catalogue, or a shorter ttlSeconds',
+    );
+  });
+
+  test('machines of one’s need come by price, those of one’s naming by rank', () => {
+    const need = { resources: { cpus: 8, memoryGiB: 32 }, place: { zones: ['us-central1-a'] } };
+    const prices = makePlan(need).candidates.map(({ usdPerHour }) => usdPerHour ?? 0);
+    expect(prices.length).toBeGreaterThan(2);
+    expect(prices).toEqual([...prices].sort((a, b) => a - b));
+    const named = makePlan({ ...on('n2-standard-80', 'e2-standard-2'), place: need.place });
+    expect(named.candidates.map(({ machineType }) => machineType)).toEqual([
+      'n2-standard-80',
+      'e2-standard-2',
+    ]);
+    expect(makePlan(need).warnings.join()).not.toContain('cut to');
+  });
+});
