@@ -34,7 +34,7 @@ export class Chaos {
   /** Instance ids of machines whose host failed. */
   readonly lostHosts = new Set<string>();
   /** Nobody gets an answer to an insert, and none is made. */
-  insertsLost = false;
+  insertOutages = 0;
   /** Calls that were given up and will land later. */
   inFlight = 0;
   healed = false;
@@ -244,7 +244,7 @@ export class Chaos {
   }
 
   async #reach<Value>(call: AroundCall, perform: () => Promise<Value>): Promise<Value> {
-    if (this.insertsLost && call.method === 'compute.instances.insert') {
+    if (this.insertOutages > 0 && call.method === 'compute.instances.insert') {
       await this.#world().clock.sleep(CALL_DEADLINE_MS);
       return await this.planted({ effect: 'before', kind: 'hang' }, perform);
     }

@@ -176,7 +176,7 @@ import { readGuestScripts } from '#shared/guest/scripts.ts';`,
     edits: [
       {
         file: 'shared/runs/observe.ts',
-        find: '  return !deps.settings.plan.workerServiceAccounts.includes(user);',
+        find: '  return !workerServiceAccounts.includes(user);',
         replace: '  return user.length > 0;',
       },
     ],

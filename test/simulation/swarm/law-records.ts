@@ -154,10 +154,7 @@ function judgeCause(
       if (!history.cancelled.has(after.runId)) lie('nobody cancelled');
       return;
     case 'cancelled-outside':
-      // A delete by the label alone is in no record, and its operation names an account that is not known.
-      if (!any(history.deletedOutside) && !any(history.deletedByLabel)) {
-        lie('nobody outside deleted its machine');
-      }
+      if (!any(history.deletedOutside)) lie('nobody outside deleted its machine');
       return;
     case 'preempted':
       if (!any(history.preempted)) lie('its machine was not preempted');

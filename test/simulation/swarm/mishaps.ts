@@ -181,9 +181,9 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     return () => set(true);
   },
   'insert-outage': ({ chaos }) => {
-    chaos.insertsLost = true;
+    chaos.insertOutages += 1;
     return () => {
-      chaos.insertsLost = false;
+      chaos.insertOutages -= 1;
     };
   },
   'stock-out': ({ kernel }, mishap) => {

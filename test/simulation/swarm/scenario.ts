@@ -130,7 +130,7 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
     const random = draws.of(kind);
     const count = 1 + random.below(3);
     for (let index = 0; index < count; index++) {
-      const atMs = random.below(kind === 'cancel-early' ? chaosMs / 8 : chaosMs);
+      const atMs = random.below(EARLY.includes(kind) ? chaosMs / 8 : chaosMs);
       const forMs = drawLength(kind, random) * MINUTE_MS;
       mishaps.push({ kind, atMs, which: random.fraction(), forMs });
     }
@@ -138,6 +138,9 @@ function drawMishaps(draws: Draws, rates: Scenario['rates'], chaosMs: number): M
   const inTime = mishaps.sort((left, right) => left.atMs - right.atMs);
   return inTime.map((mishap, number) => ({ number, ...mishap }));
 }
+
+/** Before most runs are asked for. */
+const EARLY: readonly MishapKind[] = ['cancel-early', 'insert-outage'];
 
 /** In minutes. */
 function drawLength(kind: MishapKind, random: Random): number {
