@@ -15,6 +15,7 @@ export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
       targetId: null,
       targetName: name,
       user: null,
+      requestId: null,
       insertMs: null,
       endMs: null,
       errors: [],

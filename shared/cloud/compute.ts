@@ -22,6 +22,8 @@ export interface Operation {
   readonly targetId: string | null;
   readonly targetName: string | null;
   readonly user: string | null;
+  /** As the caller gave it. */
+  readonly requestId: string | null;
   readonly insertMs: number | null;
   readonly endMs: number | null;
   readonly errors: readonly ApiErrorDetail[];

@@ -61,6 +61,23 @@ export function uuidV5(namespace: Uint8Array, name: string): string {
   return `${parts.join('-')}-${hex.slice(20)}`;
 }
 
+/**
+ * The `requestId` of a delete: a request of its own, because a repeat must not be answered by an older
+ * one's outcome, and yet known as this deployment's when its operation is read.
+ *
+ * @param nonce 32 random hex digits
+ */
+export function deleteRequestId(deployment: string, nonce: string): string {
+  const parts = [nonce.slice(8, 12), `4${nonce.slice(13, 16)}`, `8${nonce.slice(17, 20)}`];
+  return [deleteMark(deployment), ...parts, nonce.slice(20, 32)].join('-');
+}
+
+/** Whether a delete's request id is one that this deployment made. */
+export const isOwnDelete = (deployment: string, id: string | null) =>
+  id?.startsWith(`${deleteMark(deployment)}-`) === true;
+
+const deleteMark = (deployment: string) => sha256Hex(`${deployment}/delete`).slice(0, 8);
+
 /** The `run-hash` label: 16 hex digits that tell runs apart when their slugs are alike. */
 export function runHash(runId: string): string {
   return sha256Hex(runId).slice(0, 16);

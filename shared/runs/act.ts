@@ -5,6 +5,7 @@ import type { Effect, InsertFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
 import { buildResult } from '#shared/lifecycle/result.ts';
 import type { GuestScripts, ResolvedInput, RunPlan } from '#shared/plan/model.ts';
+import { deleteRequestId } from '#shared/plan/names.ts';
 import { activeObject, endedObject, markerObject, resultObject } from '#shared/plan/objects.ts';
 import { planIntent } from '#shared/plan/plan.ts';
 import { provisioningMarker } from '#shared/runs/claim.ts';
@@ -112,23 +113,12 @@ export async function deleteMachine(
   instance: string,
   zone: string,
 ): Promise<DeleteInstanceReply> {
-  const reply = await deps.compute.deleteInstance(zone, instance, freshUuid(deps));
+  const requestId = deleteRequestId(deps.settings.plan.deployment, deps.entropy.nonce());
+  const reply = await deps.compute.deleteInstance(zone, instance, requestId);
   const severity = reply.kind === 'unknown' ? 'WARNING' : 'INFO';
   const why = reply.kind === 'unknown' ? `: ${reply.error.code} ${reply.error.message}` : '';
   deps.log(severity, 'delete-sent', `${instance} in ${zone}: ${reply.kind}${why}`, { runId, zone });
   return reply;
-}
-
-/** Every delete is a request of its own: a repeat must not be answered by an older one's outcome. */
-function freshUuid(deps: RunDeps): string {
-  const hex = deps.entropy.nonce();
-  const parts = [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `4${hex.slice(13, 16)}`,
-    `8${hex.slice(17, 20)}`,
-  ];
-  return [...parts, hex.slice(20, 32)].join('-');
 }
 
 export async function publishLook(

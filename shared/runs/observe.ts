@@ -5,6 +5,7 @@ import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import { readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
 import type { MachineFact, MarkerFact, OperationFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt } from '#shared/lifecycle/record.ts';
+import { isOwnDelete } from '#shared/plan/names.ts';
 import { markerObject } from '#shared/plan/objects.ts';
 import type { Quotas } from '#shared/plan/quota.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
@@ -83,15 +84,17 @@ export async function readEnding(
   if (types.has('compute.instances.hostError')) return 'host-error';
   if (types.has('compute.instances.terminateOnHostMaintenance')) return 'host-error';
   const deleted = reply.operations.some(
-    (operation) => operation.operationType === 'delete' && isPerson(operation.user, deps),
+    (operation) => operation.operationType === 'delete' && isOutside(operation, deps),
   );
   return deleted ? 'deleted' : 'none';
 }
 
-/** Deletes by the platform itself or by a worker account are not somebody's decision. */
-function isPerson(user: string | null, deps: RunDeps): boolean {
+/** Deletes by the platform itself, by a worker account or by ours are not somebody's decision. */
+function isOutside({ user, requestId }: Operation, { settings }: RunDeps): boolean {
+  const { deployment, workerServiceAccounts } = settings.plan;
+  if (isOwnDelete(deployment, requestId)) return false;
   if (user === null || user === 'system' || user === 'system@google.com') return false;
-  return !deps.settings.plan.workerServiceAccounts.includes(user);
+  return !workerServiceAccounts.includes(user);
 }
 
 /** The quotas of each scope; one that cannot be read is left out, and stops nothing. */

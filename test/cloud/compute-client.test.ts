@@ -196,6 +196,7 @@ test('A109: an insert is one POST to its zone’s instances, with request id and
       targetId: '8712345678901234567',
       targetName: NAME,
       user: 'submit@p1.iam.gserviceaccount.com',
+      requestId: null,
       insertMs: Date.parse('2025-12-01T00:00:00.123Z'),
       endMs: null,
       errors: [],

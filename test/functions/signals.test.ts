@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { instanceName } from '#shared/plan/names.ts';
 import { markerObject } from '#shared/plan/objects.ts';
+import { deleteMachine } from '#shared/runs/act.ts';
+import { readEnding } from '#shared/runs/observe.ts';
 import { deleteEntry, entry } from '#test/functions/signal-entries.ts';
-import type { Interference } from '#test/simulation/delivery.ts';
+import { type Interference, openDelivery } from '#test/simulation/delivery.ts';
 import { GOOD_GUEST, type GuestPlan } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -464,4 +466,28 @@ describe('what may pass', () => {
     await kernel.run(10 * MINUTE_MS, QUIET);
     expect(statuses(kernel).at(-1)).toBe(204);
   });
+});
+
+test('a delete of our own is nobody’s decision, whichever function sent it; one from outside is', async () => {
+  for (const [who, ending] of [
+    ['ours', 'none'],
+    ['somebody', 'deleted'],
+  ] as const) {
+    const kernel = new Kernel({ guest: () => ({ ...GOOD_GUEST, bootMs: 60 * MINUTE_MS }) });
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(30_000, { sweeps: false });
+    const [machine] = [...kernel.world.compute.machines.values()];
+    if (machine === undefined) throw new Error('no machine');
+    const { deps } = openDelivery(kernel, 'sweep');
+    if (who === 'ours') await deleteMachine(deps, null, machine.name, machine.zone);
+    else {
+      const params = { project: 'local-project', zone: machine.zone, instance: machine.name };
+      kernel.call({
+        method: 'compute.instances.delete',
+        params,
+        principal: 'ann@example.com',
+      });
+    }
+    expect(await readEnding(deps, machine.zone, machine.id)).toBe(ending);
+  }
 });

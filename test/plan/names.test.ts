@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { diskName, instanceName, requestId, runHash, uuidV5 } from '#shared/plan/names.ts';
+import {
+  deleteRequestId,
+  diskName,
+  instanceName,
+  isOwnDelete,
+  requestId,
+  runHash,
+  uuidV5,
+} from '#shared/plan/names.ts';
 
 const LEGAL_NAME = /^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const runIds = fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/, { size: 'max' });
@@ -63,6 +71,17 @@ describe('request ids', () => {
     expect(requestId('prod', 'forecast-2026-12-01.eu', 3, 17)).toBe(
       '433876c8-366a-58a0-b236-f6ee1bf87b53',
     );
+  });
+
+  test('B68: a delete is a request of its own, legal as a UUIDv4, and known as the deployment’s', () => {
+    const nonce = '0123456789abcdef0123456789abcdef';
+    const id = deleteRequestId('mayfly', nonce);
+    expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/);
+    expect(deleteRequestId('mayfly', nonce.replaceAll('8', '9'))).not.toBe(id);
+    expect(isOwnDelete('mayfly', id)).toBe(true);
+    expect(isOwnDelete('other', id)).toBe(false);
+    expect(isOwnDelete('mayfly', null)).toBe(false);
+    expect(isOwnDelete('mayfly', requestId('mayfly', 'r', 1, 1))).toBe(false);
   });
 
   test('D4: a new intent, attempt, run or deployment is a new request', () => {

@@ -11,8 +11,6 @@ export class History {
   stopped = new Set<string>();
   readonly preempted = new Set<string>();
   readonly deletedOutside = new Set<string>();
-  /** Past their own deadline label, whatever a record said. */
-  readonly deletedByLabel = new Set<string>();
   /** Instance id → instance name, of every machine that ever was. */
   readonly machines = new Map<string, string>();
   /** Instance id → when it first ran. */

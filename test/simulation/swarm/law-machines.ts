@@ -16,10 +16,7 @@ export function judgeDelete(machine: MachineState, facts: Facts, broken: Break):
     return;
   }
   const labelMs = Number(machine.labels.deadline) * 1000;
-  if (truth.nowMs > labelMs + SLACK_MS - skewMs) {
-    facts.history.deletedByLabel.add(machine.id);
-    return;
-  }
+  if (truth.nowMs > labelMs + SLACK_MS - skewMs) return;
   const runId = runOf(machine);
   const record = runId === null ? null : truth.record(runId);
   if (record === null) {
