@@ -109,8 +109,8 @@ function classifyInsertError(reply: HttpReply, error: CloudError): InsertReply {
   const detail = { ...errorDetail(reply), status: reply.status };
   if (error.code === 'conflict') return { kind: 'conflict', error: detail };
   const { verdict } = placementError(detail);
-  if (verdict === 'wait') return { kind: 'rate-limited', error: detail };
   if (verdict === 'unknown' || !isGoogleError(reply.body)) return { kind: 'unknown', error };
+  if (verdict === 'wait') return { kind: 'rate-limited', error: detail };
   return { kind: 'refused', error: detail };
 }
 

@@ -14,6 +14,7 @@ import {
   type Observation,
   type Step,
 } from '#shared/lifecycle/observation.ts';
+import { calledBefore } from '#shared/lifecycle/places.ts';
 import {
   type Attempt,
   type ClaimHolder,
@@ -269,12 +270,12 @@ export function adopt(
 function isIntentOf(
   holder: ClaimHolder & { readonly by: 'machine' },
   { candidate, instanceId }: Intent,
-  { places }: RunRecord,
-  { number }: Attempt,
+  record: RunRecord,
+  attempt: Attempt,
 ): boolean {
   if (candidate.zone !== holder.zone) return false;
   if (instanceId !== null) return instanceId === holder.instanceId;
-  return !places.some((place) => place.attempt === number && place.zone === holder.zone);
+  return !calledBefore(record, attempt, holder.zone);
 }
 
 /** A machine that works although its place was noted as refused: its creation, as far as known. */

@@ -21,9 +21,11 @@ import {
 import {
   type InsertFact,
   intentKey,
+  machineKey,
   type Observation,
   type Step,
 } from '#shared/lifecycle/observation.ts';
+import { calledBefore } from '#shared/lifecycle/places.ts';
 import {
   type Attempt,
   type AttemptEnd,
@@ -191,16 +193,13 @@ function decideConflict(
 ): Step {
   const zone = intent.candidate.zone;
   const fact = factOf(attempt, zone, seen);
-  if (fact.kind === 'unknown' && seen.machines[`${attempt.instance}@${zone}`] === undefined) {
+  if (fact.kind === 'unknown' && seen.machines[machineKey(attempt.instance, zone)] === undefined) {
     return { kind: 'read-machine', instance: attempt.instance, zone };
   }
   if (fact.kind !== 'there') return repeat(seen, context, creator);
   if (fact.ours) {
     const found = { ...intent, status: 'accepted' as const, instanceId: fact.id };
-    const earlier = record.places.some(
-      (place) => place.attempt === attempt.number && place.zone === zone,
-    );
-    if (!earlier) return changeIntent(record, attempt, found, context);
+    if (!calledBefore(record, attempt, zone)) return changeIntent(record, attempt, found, context);
     // It may be an earlier call's that landed late, and this intent's may still land: it stays open.
     const beside = { ...attempt, intents: [...attempt.intents, intent] };
     return changeIntent(record, beside, { ...found, requestId: '' }, context);
@@ -230,7 +229,7 @@ function decideOperation(
     return { kind: 'pause', milliseconds, again: 'operation' };
   }
   if (operation.kind !== 'failed') return REST;
-  const fact = seen.machines[`${attempt.instance}@${zone}`];
+  const fact = seen.machines[machineKey(attempt.instance, zone)];
   if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
   if (fact.kind === 'there' && !fact.ours)
     return decideForeign(record, attempt, zone, seen, context);

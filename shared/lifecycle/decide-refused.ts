@@ -39,12 +39,12 @@ export function decideRefused(
   if (verdict === 'stop') return decidePermanent(record, attempt, error, seen, context);
   const refused = refusedPlace(record, attempt, error, context);
   const left = refused.attempts.at(-1) ?? attempt;
-  const next =
-    verdict === 'wait'
-      ? waitHere(refused, left, context)
-      : walkOn(refused, left, seen, context, creator);
+  const pause = verdict === 'wait' ? waitHere(refused, left, context) : null;
+  const next = pause ?? walkOn(refused, left, seen, context, creator);
   if (next.kind === 'over') return decideNoCapacity(next.record, left, seen, context);
-  return seen.claim?.kind === 'held' ? decideFenced(record, attempt, seen, context) : next;
+  if (seen.claim?.kind !== 'held') return next;
+  const detail = `its claim was taken before it had a place: ${error.code}: ${error.message}`;
+  return decideFenced(refused, seen, context, detail);
 }
 
 /**
@@ -60,24 +60,21 @@ export function decideAbandoned(
   if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };
   const holder = seen.claim.holder;
   if (holder.by === 'machine') return adopt(record, attempt, holder, context);
-  return decideFenced(record, attempt, seen, context);
-}
-
-/** The claim is ours and nothing else is known: the attempt ends, the next one begins elsewhere. */
-function decideFenced(
-  record: RunRecord,
-  attempt: Attempt,
-  seen: Observation,
-  context: Context,
-): Step {
   const zone = attempt.intents.at(-1)?.candidate.zone ?? 'a zone';
   const detail = `whether ${zone} made the machine could not be learnt`;
-  const closed = endSealed(record, seen, context, () =>
-    endWithout('machine-lost', { detail, atMs: context.nowMs }),
-  );
-  if (closed.kind !== 'write') return closed;
+  return decideFenced(record, seen, context, detail);
+}
+
+/** The claim is ours: nothing of the attempt can work, it ends, the next one begins elsewhere. */
+function decideFenced(
+  record: RunRecord,
+  seen: Observation,
+  context: Context,
+  detail: string,
+): Step {
   const end = endWithout('machine-lost', { detail, atMs: context.nowMs });
-  return endAttempt(record, end, null, context, 'abandoned');
+  const closed = endSealed(record, seen, context, () => end);
+  return closed.kind === 'write' ? endAttempt(record, end, null, context, 'abandoned') : closed;
 }
 
 /** A no that no other place can change. No attempt ends while its claim is free (R3). */

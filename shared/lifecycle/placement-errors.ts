@@ -7,7 +7,7 @@ import type { PlatformError } from '#shared/lifecycle/observation.ts';
 export type Verdict =
   | 'next-zone'
   | 'next-region' // of this machine type and provisioning model
-  | 'walk-over' // a limit that holds in every region
+  | 'next-machine-type' // a limit that holds in every region
   | 'wait' // the same place again, a little later
   | 'stop' // no place and no waiting can help
   | 'unknown'; // the machine may appear all the same
@@ -85,7 +85,7 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
   },
   {
     name: 'global quota',
-    verdict: 'walk-over',
+    verdict: 'next-machine-type',
     cause: 'quota',
     codes: QUOTA,
     metric: /all_regions/i,
@@ -138,6 +138,14 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
     codes: NOT_THERE,
     about: /machineType|acceleratorType/,
     advice: 'name zones or regions that offer it',
+  },
+  {
+    name: 'no such zone',
+    verdict: 'next-zone',
+    cause: 'refused',
+    codes: NOT_THERE,
+    about: /^zone$|\/zones\/[^/]+$/,
+    advice: 'correct place.zones or place.regions',
   },
   {
     name: 'no such subnetwork',

@@ -42,16 +42,20 @@ export function nextCandidate(
   return again ?? inOrder(left, record, tried, nowMs)[0] ?? null;
 }
 
+/** Whether one of the places tried rules this candidate out for the rest of the walk. */
 function isSpent(candidate: Candidate, tried: readonly Place[]): boolean {
-  if (tried.some(({ verdict }) => verdict === 'walk-over')) return true;
-  const here = tried.filter((place) => samePlace(place, candidate));
-  if (here.some(({ verdict }) => verdict !== 'wait') || here.length > PLACE_WAITS_MAX) return true;
-  return tried.some(
-    (place) =>
-      place.verdict === 'next-region' &&
-      regionOf(place.zone) === candidate.region &&
-      sameKind(place, candidate),
-  );
+  return tried.some((place) => {
+    switch (place.verdict) {
+      case 'wait':
+        return samePlace(place, candidate) && place.tries > PLACE_WAITS_MAX;
+      case 'next-region':
+        return regionOf(place.zone) === candidate.region && sameKind(place, candidate);
+      case 'next-machine-type':
+        return place.machineType === candidate.machineType;
+      default:
+        return samePlace(place, candidate);
+    }
+  });
 }
 
 /**
@@ -82,12 +86,11 @@ function inOrder(
 const hasHint = (place: Place, candidate: Candidate) =>
   sameKind(place, candidate) && place.zonesWithStock?.includes(candidate.zone) === true;
 
-/** When this place last failed or lost a machine to a preemption; 0: not lately. */
+/** When this place last failed, lost a machine to a preemption, or was given up on; 0: not lately. */
 function failedLatelyMs(candidate: Candidate, record: RunRecord, nowMs: number): number {
   const refused = record.places.filter((place) => samePlace(place, candidate));
-  const preempted = record.attempts.filter(({ end }) => end?.cause === 'preempted');
-  const lost = preempted.filter((attempt) => {
-    const place = workingIntent(attempt)?.candidate;
+  const lost = record.attempts.filter((attempt) => {
+    const place = lostPlace(attempt);
     return place !== undefined && samePlace(place, candidate);
   });
   const instants = [...refused.map(({ atMs }) => atMs), ...lost.map(({ end }) => end?.atMs ?? 0)];
@@ -95,15 +98,33 @@ function failedLatelyMs(candidate: Candidate, record: RunRecord, nowMs: number):
   return lastMs > nowMs - FAILED_LATELY_MS ? lastMs : 0;
 }
 
-/** The record with one more place that gave nothing. */
+function lostPlace(attempt: Attempt): Candidate | undefined {
+  if (attempt.end?.cause === 'preempted') return workingIntent(attempt)?.candidate;
+  return attempt.intents.find(({ status }) => status === 'abandoned')?.candidate;
+}
+
+/** Whether an earlier call of this attempt went to this zone: its machine may have landed late. */
+export function calledBefore(record: RunRecord, { number }: Attempt, zone: string): boolean {
+  return record.places.some(
+    (place) => place.attempt === number && place.zone === zone && place.called,
+  );
+}
+
+/** A candidate that gave nothing, by a call or by what was known before. */
+interface Refused {
+  readonly candidate: Candidate;
+  readonly error: PlatformError;
+  readonly called: boolean;
+  readonly mayPass: boolean;
+}
+
+/** The record with one more place that gave nothing; one that was waited for keeps its entry. */
 export function withPlace(
   record: RunRecord,
   attempt: Attempt,
-  refused: { readonly candidate: Candidate; readonly error: PlatformError },
+  { candidate, error, called, mayPass }: Refused,
   nowMs: number,
-  mayPass = true,
 ): RunRecord {
-  const { candidate, error } = refused;
   const { verdict, cause } = placementError(error);
   const hints = zonesWithStock(error);
   const place: Place = {
@@ -116,9 +137,16 @@ export function withPlace(
     verdict,
     cause,
     mayPass: mayPass && cause !== 'refused' && error.details.limit !== '0',
+    called,
+    tries: 1,
     ...(hints.length === 0 ? {} : { zonesWithStock: hints }),
     atMs: nowMs,
   };
+  const last = placesOfWalk(record, attempt).at(-1);
+  if (last?.verdict === 'wait' && samePlace(last, candidate)) {
+    const again = { ...place, tries: last.tries + 1 };
+    return { ...record, places: [...record.places.slice(0, -1), again] };
+  }
   const places = [...record.places, place].slice(-PLACES_MAX);
   return { ...record, places, placesCount: record.placesCount + 1 };
 }
@@ -145,8 +173,9 @@ export function withShortPlaces(
     const tried = placesOfWalk(open, attempt);
     const short = isSpent(candidate, tried) ? null : shortOf(candidate);
     if (short === null) continue;
-    const refused = { candidate, error: shortQuotaError(short) };
-    open = withPlace(open, attempt, refused, nowMs, short.needed <= short.limit);
+    const mayPass = short.needed <= short.limit;
+    const refused = { candidate, error: shortQuotaError(short), called: false, mayPass };
+    open = withPlace(open, attempt, refused, nowMs);
   }
   return open;
 }

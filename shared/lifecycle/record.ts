@@ -36,6 +36,10 @@ export interface Place {
   readonly cause: 'stock-out' | 'quota' | 'refused';
   /** Waiting may help: it is not a limit below what one machine needs. */
   readonly mayPass: boolean;
+  /** False: nothing was called, a quota was known to be short. */
+  readonly called: boolean;
+  /** Calls of this place one after the other, with pauses between. */
+  readonly tries: number;
   /** Zones that have stock, if the platform named some. */
   readonly zonesWithStock?: readonly string[];
   readonly atMs: number;

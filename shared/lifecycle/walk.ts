@@ -6,6 +6,7 @@ import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import {
   INTENTS_MAX,
   PLACE_PAUSE_MS,
+  PLACE_WAITS_MAX,
   PLACEMENT_LEASE_MS,
   pauseMs,
   WALK_PAUSE_MS,
@@ -91,10 +92,11 @@ function walkAgain(record: RunRecord, attempt: Attempt, context: Context): Step 
   return pause(withAttempt(record, again), context, pauseFor);
 }
 
-/** The same place is tried again in a while. */
-export function waitHere(record: RunRecord, attempt: Attempt, context: Context): Step {
-  const waits = placesOfWalk(record, attempt).filter(({ verdict }) => verdict === 'wait').length;
-  return pause(record, context, pauseMs(PLACE_PAUSE_MS, waits - 1, context.fraction));
+/** The same place is tried again in a while, if that was not done often enough. */
+export function waitHere(record: RunRecord, attempt: Attempt, context: Context): Step | null {
+  const tries = placesOfWalk(record, attempt).at(-1)?.tries ?? 1;
+  if (tries > PLACE_WAITS_MAX) return null;
+  return pause(record, context, pauseMs(PLACE_PAUSE_MS, tries - 1, context.fraction));
 }
 
 function orderIntent(
@@ -147,5 +149,6 @@ export function refusedPlace(
   const intent = attempt.intents.at(-1);
   if (intent === undefined) return record;
   const settled = withAttempt(record, { intents: attempt.intents.slice(0, -1) });
-  return withPlace(settled, attempt, { candidate: intent.candidate, error }, context.nowMs);
+  const refused = { candidate: intent.candidate, error, called: true, mayPass: true };
+  return withPlace(settled, attempt, refused, context.nowMs);
 }

@@ -99,6 +99,12 @@ const nowhere = ({ machineType }: ChosenMachine) =>
   `${machineType} is on offer in no zone of these regions and is left out`;
 
 function notHere(machine: ChosenMachine, { places }: Places): Fault {
+  if (machine.zones?.length === 0) {
+    const rule = `no zone of this project offers ${machine.machineType}`;
+    const accepted =
+      'a machine type of Compute Engine; or place.zones, which are tried as they are';
+    return fault('resources.machineType', machine.machineType, { rule, accepted });
+  }
   const regions = [...new Set(places.map(({ region }) => region))];
   const others = [...new Set(machine.zones?.map(regionOf))];
   return fault('place.regions', regions, {
@@ -122,19 +128,21 @@ function withinBudget(
   }
   const first = firstOfEachModel(kept);
   if (first.length < kept.length) {
-    told.add(`${kept.length} candidates are cut to the first ${first.length}`);
+    told.add(`${kept.length} candidates are cut to ${first.length}, the first of each model`);
   }
   const faults = kept.length > 0 ? [] : [nothingAffordable(all, budgetUsd, ttlSeconds)];
   return { candidates: first, warnings: [...told], faults };
 }
 
-/** No more than a walk may try, with room left for the model that is fallen back to. */
+/** No more than a walk may try; the model that is fallen back to has up to half of it. */
 function firstOfEachModel(all: readonly Candidate[]): readonly Candidate[] {
-  const models = [...new Set(all.map(({ provisioningModel }) => provisioningModel))];
-  const share = Math.floor(CANDIDATES_MAX / Math.max(1, models.length));
-  return models.flatMap((model) =>
-    all.filter(({ provisioningModel }) => provisioningModel === model).slice(0, share),
-  );
+  const [model] = all.map(({ provisioningModel }) => provisioningModel);
+  const first = all.filter(({ provisioningModel }) => provisioningModel === model);
+  const fallback = all.filter(({ provisioningModel }) => provisioningModel !== model);
+  const half = Math.floor(CANDIDATES_MAX / 2);
+  const room = CANDIDATES_MAX - Math.min(fallback.length, half);
+  const kept = first.slice(0, room);
+  return [...kept, ...fallback.slice(0, CANDIDATES_MAX - kept.length)];
 }
 
 function overBudget(candidate: Candidate, usd: number | null, budgetUsd: number): string {

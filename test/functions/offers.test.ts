@@ -92,7 +92,9 @@ describe('zones that offer a machine type', () => {
     kernel.request({ ...REQUEST, resources: { machineType: 'e2-standrad-4' }, runId: 'r1' });
     await kernel.run(60_000);
     const [name = ''] = kernel.objects('runs/rejected/');
-    expect(JSON.parse(kernel.object(name) ?? '{}').errors[0].rule).toContain('e2-standrad-4');
+    expect(JSON.parse(kernel.object(name) ?? '{}').errors).toMatchObject([
+      { field: 'resources.machineType', rule: 'no zone of this project offers e2-standrad-4' },
+    ]);
     expect(kernel.inserts).toEqual([]);
   });
 

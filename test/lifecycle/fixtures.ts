@@ -58,6 +58,8 @@ export const place = (change: Partial<Place> = {}): Place => ({
   verdict: 'next-zone',
   cause: 'stock-out',
   mayPass: true,
+  called: true,
+  tries: 1,
   atMs: NOW_MS,
   ...change,
 });

@@ -86,15 +86,15 @@ describe('what an error means for other places', () => {
     [error('insufficientCapacity', { status: 503 }), 'next-zone', 'stock-out'],
     [error('REGION_RESOURCE_POOL_EXHAUSTED'), 'next-region', 'stock-out'],
     [error('UNSUPPORTED_OPERATION'), 'next-zone', 'stock-out'],
-    [quota('compute.googleapis.com/gpus_all_regions', '0'), 'walk-over', 'quota'],
-    [quota('compute.googleapis.com/cpus_all_regions', '12'), 'walk-over', 'quota'],
+    [quota('compute.googleapis.com/gpus_all_regions', '0'), 'next-machine-type', 'quota'],
+    [quota('compute.googleapis.com/cpus_all_regions', '12'), 'next-machine-type', 'quota'],
     [quota('compute.googleapis.com/nvidia_l4_gpus', '1'), 'next-region', 'quota'],
     [
       error('quotaExceeded', {
         status: 403,
         message: "Quota 'GPUS_ALL_REGIONS' exceeded.  Limit: 0.0 globally.",
       }),
-      'walk-over',
+      'next-machine-type',
       'quota',
     ],
     [
@@ -273,22 +273,108 @@ describe('which place is next', () => {
 
   test('a place that was limited is tried again after a pause, twice, and then passed over', () => {
     const busy = error('RESOURCE_OPERATION_RATE_EXCEEDED');
+    const submit = (nowMs: number) => context({ nowMs, creator: creator({ candidates: [A, B] }) });
+    const refused = (n: number) => ({
+      [`1/${n}`]: { kind: 'refused', definite: true, error: busy } as const,
+    });
+    const write = (run: RunRecord, facts: Partial<Observation>, nowMs: number) => {
+      const step = decide(run, seen(facts), submit(nowMs));
+      if (step.kind !== 'write') throw new Error(step.kind);
+      return step.record;
+    };
     let run = placing(A);
-    const waits: unknown[] = [];
-    for (let n = 1; n <= 3; n++) {
-      const inserts = { [`1/${n}`]: { kind: 'refused', definite: true, error: busy } } as const;
-      const submit = (nowMs: number) =>
-        context({ nowMs, creator: creator({ candidates: [A, B] }) });
-      const paused = decide(run, seen({ inserts }), submit(NOW_MS));
-      if (paused.kind !== 'write') throw new Error(paused.kind);
-      waits.push((paused.record.dueMs ?? 0) - NOW_MS);
-      expect(paused.record.state).toBe('WAITING');
-      const next = decide(paused.record, seen(), submit(paused.record.dueMs ?? 0));
-      if (next.kind !== 'write') throw new Error(next.kind);
-      run = next.record;
-      expect(zoneOf(run)).toBe(n < 3 ? A.zone : B.zone);
+    for (const [n, waitMs] of [
+      [1, 10_000],
+      [2, 30_000],
+    ] as const) {
+      const paused = write(run, { inserts: refused(n) }, NOW_MS);
+      expect(paused).toMatchObject({ state: 'WAITING', dueMs: NOW_MS + waitMs, placesCount: 1 });
+      run = write(paused, {}, NOW_MS + waitMs);
+      expect(zoneOf(run)).toBe(A.zone);
     }
-    expect(waits).toEqual([10_000, 30_000, 60_000]);
+    const next = write(run, { inserts: refused(3) }, NOW_MS);
+    expect([next.state, zoneOf(next)]).toEqual(['PLACING', B.zone]);
+    expect(next.places).toMatchObject([{ zone: A.zone, tries: 3, called: true }]);
+    // The next place begins with the shortest pause.
+    expect(write(next, { inserts: refused(4) }, NOW_MS).dueMs).toBe(NOW_MS + 10_000);
+  });
+
+  test('a limit in all regions rules out its machine type; a smaller one may fit', () => {
+    const large = candidate({ machineType: 'a2-highgpu-8g' });
+    const other = candidate({ machineType: 'a2-highgpu-8g', zone: 'us-central1-b' });
+    const small = candidate({ machineType: 'a2-highgpu-1g' });
+    const short = quota('compute.googleapis.com/gpus_all_regions', '4');
+    const next = recordAfter(short, [large, other, small]);
+    expect(next.attempts[0]?.intents[0]?.candidate.machineType).toBe('a2-highgpu-1g');
+    const accepted = record({ state: 'ACCEPTED', dueMs: NOW_MS, attempts: [] });
+    const quotas = { 'all regions': [{ metric: 'GPUS_ALL_REGIONS', limit: 4, usage: 0 }] };
+    const first = decide(
+      accepted,
+      seen({ quotas }),
+      context({ creator: creator({ candidates: [large, other, small] }) }),
+    );
+    expect(first).toMatchObject({
+      record: {
+        places: [{ machineType: 'a2-highgpu-8g', called: false, mayPass: false }],
+        attempts: [{ intents: [{ candidate: { machineType: 'a2-highgpu-1g' } }] }],
+      },
+    });
+  });
+
+  test('a zone that does not exist is passed over', () => {
+    for (const message of [
+      "Invalid value for field 'zone': 'us-east1-a'. Unknown zone.",
+      "The resource 'projects/p/zones/us-east1-a' was not found",
+    ]) {
+      const code = message.startsWith('Inv') ? 'invalid' : 'notFound';
+      const next = recordAfter(error(code, { status: 400, message }), [A, B]);
+      expect(zoneOf(next)).toBe(B.zone);
+      expect(next.places).toMatchObject([{ cause: 'refused' }]);
+    }
+  });
+
+  test('a walk over as many places as a request may have tries each once, whatever it waits for', () => {
+    const candidates = Array.from({ length: 100 }, (_, n) =>
+      candidate({ zone: `us-central1-${n}` }),
+    );
+    let run = placing(candidates[0] ?? A);
+    const tried: string[] = [];
+    for (let n = 1; n <= 102; n++) {
+      tried.push(zoneOf(run) ?? '');
+      const code = n === 50 ? 'RESOURCE_NOT_READY' : 'ZONE_RESOURCE_POOL_EXHAUSTED';
+      const inserts = {
+        [`1/${n}`]: { kind: 'refused', definite: true, error: error(code) },
+      } as const;
+      const submit = (nowMs: number) => context({ nowMs, creator: creator({ candidates }) });
+      const step = decide(run, seen({ inserts }), submit(NOW_MS));
+      if (step.kind !== 'write') throw new Error(step.kind);
+      run = step.record;
+      if (run.attempts[0]?.walk === 2) break;
+      if (run.state !== 'WAITING') continue;
+      const again = decide(run, seen(), submit(run.dueMs ?? 0));
+      if (again.kind !== 'write') throw new Error(again.kind);
+      run = again.record;
+    }
+    expect(tried).toHaveLength(101);
+    expect(new Set(tried).size).toBe(100);
+    expect(run).toMatchObject({ state: 'WAITING', placesCount: 100, attempts: [{ walk: 2 }] });
+  });
+
+  test('E11: where an insert was given up on, the next attempt looks elsewhere first', () => {
+    const end = {
+      status: 'LOST',
+      cause: 'machine-lost',
+      step: null,
+      exitCode: null,
+      detail: '',
+      atMs: NOW_MS,
+    } as const;
+    const before = attempt({ end, intents: [intent({ candidate: A, status: 'abandoned' })] });
+    const run = record({ state: 'WAITING', dueMs: NOW_MS, attempts: [before] });
+    const step = decide(run, seen(), context({ creator: creator({ candidates: [A, B] }) }));
+    expect(step).toMatchObject({
+      record: { attempts: [{}, { intents: [{ candidate: { zone: B.zone } }] }] },
+    });
   });
 
   test('what was preempted or out of stock lately is tried after the rest of its model', () => {
@@ -536,6 +622,10 @@ test('P30: a machine found by a 409 where an earlier call may have landed late s
   const tried = { places: [place()], placesCount: 1 };
   expect(adopt(tried)).toEqual([
     ['ordered', null],
+    ['accepted', '7'],
+  ]);
+  // A quota that was known to be short was no call.
+  expect(adopt({ places: [place({ called: false })], placesCount: 1 })).toEqual([
     ['accepted', '7'],
   ]);
 });

@@ -214,7 +214,7 @@ test('more candidates than a walk may try: each provisioning model keeps its hal
   const { candidates, warnings } = makePlan(fields);
   const models = candidates.map(({ provisioningModel }) => provisioningModel);
   expect(models).toEqual([...Array(50).fill('SPOT'), ...Array(50).fill('STANDARD')]);
-  expect(warnings.join()).toMatch(/1\d\d candidates are cut to the first 100/);
+  expect(warnings.join()).toMatch(/1\d\d candidates are cut to 100, the first of each model/);
 });
 
 describe('what a refusal or warning says', () => {

@@ -31,6 +31,8 @@ const place = (zone: string, atMs: number): Place => ({
   verdict: 'next-zone',
   cause: 'stock-out',
   mayPass: true,
+  called: true,
+  tries: 1,
   atMs,
 });
 

@@ -125,8 +125,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: DECIDE_REFUSED,
-        find: "  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };\n  const holder = seen.claim.holder;\n  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  return decideFenced(record, attempt, seen, context);",
-        replace: '  return decideFenced(record, attempt, seen, context);',
+        find: "  if (seen.claim === null || seen.claim.kind === 'free') return { kind: 'take-claim' };\n  const holder = seen.claim.holder;\n  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  const zone",
+        replace: '  const zone',
       },
     ],
   },
@@ -147,8 +147,8 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     edits: [
       {
         file: DECIDE_REFUSED,
-        find: "  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  return decideFenced(",
-        replace: '  return decideFenced(',
+        find: "  if (holder.by === 'machine') return adopt(record, attempt, holder, context);\n  const zone",
+        replace: '  const zone',
       },
     ],
   },

@@ -104,14 +104,9 @@ ${SWAP}`,
     serves: 'R4',
     edits: [
       {
-        file: 'shared/lifecycle/decide-attempt.ts',
-        find: '  return !places.some((place) =>',
-        replace: '  return !places.some((place) => place.zone === "" &&',
-      },
-      {
-        file: 'shared/lifecycle/decide-placement.ts',
-        find: '    if (!earlier) return',
-        replace: '    if (zone !== null) return',
+        file: 'shared/lifecycle/places.ts',
+        find: 'place.zone === zone && place.called,',
+        replace: 'place.zone === "" && place.called,',
       },
     ],
   },
