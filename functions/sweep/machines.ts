@@ -62,6 +62,12 @@ async function reap(
   sinceMs: number | null,
   report: SweepReport,
 ): Promise<void> {
+  // A delete goes by the name alone: since the list another machine may have taken its place.
+  const live = await deps.compute.getInstance(machine.zone, machine.name);
+  if (live.kind === 'there' && live.machine.id !== machine.id) {
+    report.machines.kept += 1;
+    return;
+  }
   const reply = await deleteMachine(deps, null, machine.name, machine.zone);
   const error = reply.kind === 'unknown' ? reply.error : null;
   report.machines[error === null ? 'reaped' : 'unknown'] += 1;

@@ -1,8 +1,12 @@
 // Cases of the sweep that people met elsewhere, from outside: a request in; calls, objects and results out.
 import { describe, expect, test } from 'vitest';
+import { listMachines } from '#functions/sweep/listing.ts';
+import { sweepMachine } from '#functions/sweep/machines.ts';
+import { emptyReport } from '#functions/sweep/report.ts';
 import type { MachineStatus } from '#scripts/local-cloud/compute/state.ts';
 import { machineUsdPerHour } from '#shared/plan/cost.ts';
 import { recordObject } from '#shared/plan/objects.ts';
+import { openDelivery } from '#test/simulation/delivery.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
@@ -280,4 +284,20 @@ describe('the final delete', () => {
       .findIndex(({ method }) => {
         return method === 'compute.instances.insert';
       });
+});
+
+test('a machine that took a late one’s name since the list is left alone', async () => {
+  const kernel = await working();
+  const { id, name, zone } = machineOf(kernel);
+  const { deps } = openDelivery(kernel, 'sweep');
+  const { all } = await listMachines(deps.compute, 'mayfly');
+  const [listed] = all;
+  if (listed === undefined) throw new Error('nothing is listed');
+  const late = { ...listed, deadlineMs: kernel.clock.nowMs() - HOUR_MS };
+  const report = emptyReport('', false, 'mayfly');
+  await sweepMachine(deps, { ...late, id: '1' }, { kind: 'unknown' }, report);
+  expect(report.machines).toMatchObject({ seen: 1, kept: 1, reaped: 0 });
+  expect(machineOf(kernel)).toMatchObject({ id, name, zone, status: 'RUNNING' });
+  await sweepMachine(deps, late, { kind: 'unknown' }, report);
+  expect(report.machines).toMatchObject({ seen: 2, kept: 1, reaped: 1 });
 });

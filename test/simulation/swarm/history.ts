@@ -11,6 +11,8 @@ export class History {
   stopped = new Set<string>();
   readonly preempted = new Set<string>();
   readonly deletedOutside = new Set<string>();
+  /** Name and zone of a machine past its deadline label → when a delete was sent. */
+  readonly lateDeleted = new Map<string, number>();
   /** Instance id → instance name, of every machine that ever was. */
   readonly machines = new Map<string, string>();
   /** Instance id → when it first ran. */

@@ -7,6 +7,9 @@ import { SETTINGS } from '#test/simulation/layout.ts';
 import type { Break, Facts } from '#test/simulation/swarm/law-records.ts';
 import { ours } from '#test/simulation/swarm/truth.ts';
 
+/** As long as a call may be on its way. */
+const FROZEN_MS = 25 * 60_000;
+
 /** A function is about to delete this machine. */
 export function judgeDelete(machine: MachineState, facts: Facts, broken: Break): void {
   const { truth, skewMs } = facts;
@@ -16,7 +19,14 @@ export function judgeDelete(machine: MachineState, facts: Facts, broken: Break):
     return;
   }
   const labelMs = Number(machine.labels.deadline) * 1000;
-  if (truth.nowMs > labelMs + SLACK_MS - skewMs) return;
+  const place = `${machine.name}@${machine.zone}`;
+  if (truth.nowMs > labelMs + SLACK_MS - skewMs) {
+    facts.history.lateDeleted.set(place, truth.nowMs);
+    return;
+  }
+  // A delete goes by name: one that was on its way to a machine past its deadline meets what landed since.
+  const lateMs = facts.history.lateDeleted.get(place);
+  if (lateMs !== undefined && truth.nowMs - lateMs <= FROZEN_MS) return;
   const runId = runOf(machine);
   const record = runId === null ? null : truth.record(runId);
   if (record === null) {

@@ -17,6 +17,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   'regional quota': "Quota 'CPUS' exceeded.  Limit: 0.0 in region us-central1.",
   'machine or GPU type not offered there':
     "Invalid value for field 'resource.machineType': 'e2-standard-4'. It is not offered here.",
+  'no such zone': "Invalid value for field 'zone': 'us-central1-a'. Unknown zone.",
   'no such subnetwork':
     "The resource 'projects/p/regions/us-central1/subnetworks/default' was not found",
   'location closed to the project':

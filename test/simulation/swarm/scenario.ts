@@ -58,7 +58,7 @@ export function drawScenario(seed: number): Scenario {
     const run = drawRun(draws, index, chaosMs);
     return { ...run, request: { ...run.request, ...theme.request } };
   });
-  const rates = { ...drawRates(draws), ...theme.rates };
+  const rates = theme.alone === true ? theme.rates : { ...drawRates(draws), ...theme.rates };
   const mishaps = drawMishaps(draws, rates, chaosMs);
   const lasting = mishaps.filter(({ kind }) => LASTING.includes(kind));
   return {

@@ -4,6 +4,8 @@ import type { FaultName } from '#test/simulation/swarm/faults.ts';
 export interface Theme {
   readonly rates: Readonly<Partial<Record<FaultName, number>>>;
   readonly request?: Readonly<Record<string, unknown>>;
+  /** Nothing else goes wrong. */
+  readonly alone?: boolean;
   /** At least so long do faults hit. */
   readonly minutes?: number;
 }
@@ -40,5 +42,6 @@ export const THEMES: readonly Theme[] = [
     request: { provisioning: 'spot', retry: { preempted: 0, infrastructure: 0 } },
   },
   { rates: { 'insert-outage': 0.7, 'freeze-after-swap': 0.3 }, request: { ttlSeconds: 1800 } },
+  { rates: { 'insert-outage': 0.7 }, request: { ttlSeconds: 1800 }, alone: true },
   { rates: { 'input-gone': 0.7, 'crash-after': 0.1, 'crash-before': 0.1 } },
 ];
