@@ -59,7 +59,8 @@ async function askOnce(
 function readKept(bytes: Uint8Array): Kept | null {
   try {
     const { zones, atMs } = JSON.parse(new TextDecoder().decode(bytes)) as Partial<Kept>;
-    return Array.isArray(zones) && typeof atMs === 'number' ? { zones, atMs } : null;
+    const areZones = Array.isArray(zones) && zones.every((zone) => typeof zone === 'string');
+    return areZones && typeof atMs === 'number' ? { zones, atMs } : null;
   } catch {
     return null;
   }

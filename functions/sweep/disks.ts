@@ -24,6 +24,7 @@ export async function sweepDisk(deps: RunDeps, disk: Disk, report: SweepReport):
   deps.log('NOTICE', 'disk-deleted', `${disk.name} in ${disk.zone}: ${reply.kind}`);
   report.disks[reply.kind === 'unknown' ? 'unknown' : 'reaped'] += 1;
   if (reply.kind !== 'unknown' || reply.error.retriable) return;
+  report.disks.leaks += 1;
   const { name, zone, diskType, sizeGiB } = disk;
   keepNote(report.leaks, {
     kind: 'disk',

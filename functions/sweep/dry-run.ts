@@ -1,5 +1,6 @@
 // A pass that changes nothing: the same code over dependencies that say yes to every write and delete
 // and do none of them.
+import { looksPerPass } from '#functions/sweep/looks.ts';
 import type { SweepReport } from '#functions/sweep/report.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
@@ -38,7 +39,8 @@ export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
     },
     publisher: {
       publish: async () => {
-        report.looks.published += 1;
+        const left = report.looks.published >= looksPerPass(deps.settings.sweepPeriodSeconds);
+        report.looks[left ? 'left' : 'published'] += 1;
         return 'dry-run';
       },
     },

@@ -18,7 +18,7 @@ export interface SweepReport {
   /** Messages to submit that something is due; what is beyond the rate is left to the next pass. */
   looks: LookCounts;
   machines: Counts & { foreign: number; strays: number; leaks: number; undeleted: number };
-  disks: Counts;
+  disks: Counts & { leaks: number };
   /** Machines without a record; beyond the limit of one pass they are kept, for somebody to look at. */
   strays: Note[];
   /** What should be gone for long, or will not go, and bills. */
@@ -63,7 +63,7 @@ export function emptyReport(at: string, dryRun: boolean, deployment: string): Sw
     runs: { seen: 0, ended: 0, unknown: 0, left: 0 },
     looks: { published: 0, left: 0 },
     machines: { ...none(), foreign: 0, strays: 0, leaks: 0, undeleted: 0 },
-    disks: none(),
+    disks: { ...none(), leaks: 0 },
     strays: [],
     leaks: [],
     undeleted: [],

@@ -74,12 +74,8 @@ export interface StopOrder {
   readonly reason:
     | 'cancelled'
     | 'deadline'
-    | 'boot' // no claim within the boot allowance
-    | 'stopped' // found stopped: its TTL is cleared, only its disk bills
-    | 'ending' // its own marker says interrupted or preempted
-    | 'refused' // the platform's permanent no
-    | 'no-capacity'
-    | 'abandoned'; // the outcome of its creation could not be learnt
+    | 'stopped' // found stopped, or on its way out by the platform's hand
+    | 'ending'; // its own marker says interrupted or preempted
   readonly cause: Cause | null;
   readonly detail: string;
   readonly atMs: number;

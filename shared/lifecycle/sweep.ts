@@ -64,7 +64,8 @@ export function judgeMachine(
   if (deadlineMs !== null && nowMs > deadlineMs + SLACK_MS) {
     return { kind: 'doomed', why: 'past-deadline', sinceMs: deadlineMs + SLACK_MS };
   }
-  if (owner.kind === 'unknown') return { kind: 'unknown', why: 'its record could not be read' };
+  if (owner.kind === 'unknown')
+    return { kind: 'unknown', why: 'its record was not read in this pass' };
   if (owner.kind === 'record') return judgeByRecord(machine, owner.record, nowMs);
   if (bornMs === null) return { kind: 'unknown', why: 'no record, and its age is not known' };
   return nowMs - bornMs > strayAfterMs

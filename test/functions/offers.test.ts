@@ -77,6 +77,23 @@ describe('zones that offer a machine type', () => {
     expect(zoneOf(kernel, 'r1')).toBe('us-central1-b');
   });
 
+  test.each([
+    'null',
+    '[]',
+    '{"zones":[1,2],"atMs":1796126400000}',
+    '{"zones":"us-central1-b","atMs":1796126400000}',
+    '{"zones":["us-central1-b"]}',
+    '{"zones":["us-central1-b"],"at',
+  ])('what is kept and is no list of zones is asked for again: %s', async (text) => {
+    const kernel = new Kernel();
+    kernel.put(offersObject('e2-standard-4'), text);
+    kernel.request({ ...REQUEST, runId: 'r1' });
+    await kernel.run(HOUR_MS);
+    expect(kernel.result('r1')).toMatchObject({ status: 'SUCCEEDED' });
+    expect(asked(kernel)).toBe(1);
+    expect(kernel.logs.filter(({ event }) => event === 'threw')).toEqual([]);
+  });
+
   test('requests that come to one instance at once ask once', async () => {
     const kernel = new Kernel();
     const { deps } = openDelivery(kernel, 'submit');
