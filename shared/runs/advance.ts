@@ -197,8 +197,9 @@ class Pass {
 
   async #reload(wanted: RunRecord): Promise<'go on' | 'stop'> {
     const { record } = this.#loaded;
-    // Another writer was quicker to note that it runs, or noted more than that.
-    if (wanted.state === 'RUNNING' && record.state === 'PROVISIONING') return 'stop';
+    // Another writer was quicker to note that it runs, or noted more than that: finalize wanted no more.
+    const done = this.#options.depth === 'marker';
+    if (done && wanted.state === 'RUNNING' && record.state === 'PROVISIONING') return 'stop';
     this.#swapsLost += 1;
     if (this.#swapsLost > SWAPS_MAX) {
       throw new CloudError({

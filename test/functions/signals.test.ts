@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { instanceName } from '#shared/plan/names.ts';
-import { markerObject } from '#shared/plan/objects.ts';
+import { markerObject, recordObject } from '#shared/plan/objects.ts';
 import { deleteMachine } from '#shared/runs/act.ts';
 import { readEnding } from '#shared/runs/observe.ts';
 import { deleteEntry, entry } from '#test/functions/signal-entries.ts';
@@ -466,6 +466,26 @@ describe('what may pass', () => {
     await kernel.run(10 * MINUTE_MS, QUIET);
     expect(statuses(kernel).at(-1)).toBe(204);
   });
+});
+
+test('a signal that meets the note that the run is running goes on to what it came for', async () => {
+  let noted = false;
+  const kernel = await begin({
+    world: { storage: { notificationLoss: 1 } },
+    // finalize's note, in the moment before signals writes the same.
+    before: (call, world) => {
+      const writes = call.method === 'storage.objects.insert' && call.name.endsWith('record.json');
+      if (call.function !== 'signals' || !writes || noted) return;
+      noted = true;
+      const running = { ...current(world), state: 'RUNNING', writer: 'finalize' };
+      world.put(recordObject('r1'), JSON.stringify(running));
+    },
+  });
+  expect(current(kernel).state).toBe('PROVISIONING');
+  kernel.call({ method: 'local.compute.hostError', params: { zone: ZONE, name: NAME } });
+  await kernel.run(2 * MINUTE_MS, QUIET);
+  expect(noted).toBe(true);
+  expect(current(kernel).attempts[0]?.end).toMatchObject({ cause: 'host-error' });
 });
 
 test('a delete of our own is nobody’s decision, whichever function sent it; one from outside is', async () => {
