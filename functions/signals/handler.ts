@@ -4,16 +4,14 @@
 // delete never makes a further delete: our own would go round and round.
 import { readSignal } from '#functions/signals/signal.ts';
 import type { CloudError } from '#shared/cloud/errors.ts';
-import { readMarker } from '#shared/lifecycle/marker.ts';
 import { machineKey } from '#shared/lifecycle/observation.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
-import { instanceName } from '#shared/plan/names.ts';
-import { activeObject, markerObject } from '#shared/plan/objects.ts';
+import { activeObject } from '#shared/plan/objects.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { advance } from '#shared/runs/advance.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
-import { machineFact } from '#shared/runs/observe.ts';
+import { machineFact, runOfMachine } from '#shared/runs/observe.ts';
 import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
 
 const DONE: Outcome = { kind: 'done' };
@@ -23,8 +21,9 @@ export async function handleSignals(message: PushMessage, deps: RunDeps): Promis
   const signal = readSignal(message, deps.settings.plan);
   if (signal.kind === 'foreign') return ignore(deps, message, signal.reason);
   const { instance, zone } = signal;
-  const runId = await runOf(deps, instance);
-  if (runId === null) return ignore(deps, message, `${instance}: no marker says whose it is`);
+  const owner = await runOfMachine(deps, instance);
+  if (owner.kind !== 'run') return ignore(deps, message, `${instance}: no marker says whose it is`);
+  const { runId } = owner;
   const loaded = await loadRecord(deps.store, runId);
   const attempt = loaded?.record.attempts.find((one) => one.instance === instance);
   if (loaded === null || attempt === undefined) {
@@ -44,16 +43,6 @@ export async function handleSignals(message: PushMessage, deps: RunDeps): Promis
   const machines = { [machineKey(instance, zone)]: machineFact(reply, attempt, deps) };
   await advance(deps, loaded, { depth: 'full', seen: { machines } });
   return DONE;
-}
-
-/** The run that the marker of that name tells; null when there is none, or its name is another's. */
-async function runOf(deps: RunDeps, instance: string): Promise<string | null> {
-  const reply = await deps.store.read(markerObject(instance));
-  if (reply.kind === 'absent') return null;
-  const reading = readMarker(reply.bytes);
-  if (reading.kind === 'unreadable') return null;
-  const { runId, attempt } = reading.marker;
-  return instanceName(deps.settings.plan.deployment, runId, attempt) === instance ? runId : null;
 }
 
 /** Ended, and its active entry gone: nothing of it is left, for the sweep neither. */

@@ -1,12 +1,13 @@
 // Disks of ours that no machine uses: auto-delete does not hold for a disk that was detached.
 import { keepNote, type SweepReport } from '#functions/sweep/report.ts';
 import type { Disk } from '#shared/cloud/compute.ts';
+import { readLabels } from '#shared/lifecycle/sweep.ts';
 import { diskUsdPerHour } from '#shared/plan/cost.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
 export async function sweepDisk(deps: RunDeps, disk: Disk, report: SweepReport): Promise<void> {
   const { plan, sweepPeriodSeconds } = deps.settings;
-  if (disk.labels['managed-by'] !== 'mayfly' || disk.labels.deployment !== plan.deployment) return;
+  if (!readLabels(disk.labels, plan.deployment).ours) return;
   report.disks.seen += 1;
   const instance = disk.name.replace(/-\d+$/, '');
   const oldMs = 2 * sweepPeriodSeconds * 1000;

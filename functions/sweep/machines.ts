@@ -50,7 +50,7 @@ export async function sweepMachine(
 function keepStray(deps: RunDeps, machine: ListedMachine, report: SweepReport): void {
   report.machines.kept += 1;
   const { reapsPerSweepMax } = deps.settings;
-  if (!keepNote(report.strays, noteOf(machine, `no record, kept`))) return;
+  if (!keepNote(report.strays, noteOf(machine, 'no record, kept'))) return;
   const why = `without a record, and more than ${reapsPerSweepMax} a pass are not deleted`;
   deps.log('CRITICAL', 'strays-kept', `${machine.name} in ${machine.zone}: ${why}`);
 }

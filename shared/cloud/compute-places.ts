@@ -1,7 +1,7 @@
 // What a project may have where: its quotas, and the zones that offer a machine type. Hints before a
 // placement: what cannot be read is null, never an error.
 import { z } from 'zod';
-import { parseAggregatedPage } from '#shared/cloud/compute-replies.ts';
+import { lastPart, parseAggregatedPage } from '#shared/cloud/compute-replies.ts';
 import { asCloudError, type Rest } from '#shared/cloud/compute-rest.ts';
 import { ALL_REGIONS, type Quota } from '#shared/plan/quota.ts';
 
@@ -52,11 +52,11 @@ export async function zonesOffering(
   return null;
 }
 
-const typeSchema = z.object({ name: z.string(), zone: z.string() });
+const typeSchema = z.object({ name: z.string(), zone: lastPart });
 
 function zoneOfType(item: unknown): string | null {
   const parsed = typeSchema.safeParse(item);
-  return parsed.success ? parsed.data.zone.slice(parsed.data.zone.lastIndexOf('/') + 1) : null;
+  return parsed.success ? parsed.data.zone : null;
 }
 
 async function orNull(read: Promise<unknown>): Promise<unknown> {

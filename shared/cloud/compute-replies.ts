@@ -14,7 +14,7 @@ const instantMs = z
     return Number.isNaN(ms) ? null : ms;
   });
 /** The last part of a resource URL or partial path. */
-const lastPart = z.string().transform((url) => url.slice(url.lastIndexOf('/') + 1));
+export const lastPart = z.string().transform((url) => url.slice(url.lastIndexOf('/') + 1));
 const labels = z.record(z.string(), z.string()).default({});
 
 const operationSchema = z.object({

@@ -4,7 +4,7 @@
 // walk zones for a living.
 import type { PlatformError } from '#shared/lifecycle/observation.ts';
 
-export type Verdict =
+export type PlacementVerdict =
   | 'next-zone'
   | 'next-region' // of this machine type and provisioning model
   | 'next-machine-type' // a limit that holds in every region
@@ -14,7 +14,7 @@ export type Verdict =
 
 export interface PlacementError {
   readonly name: string;
-  readonly verdict: Verdict;
+  readonly verdict: PlacementVerdict;
   /** What the attempt ends with when every place said this. */
   readonly cause: 'stock-out' | 'quota' | 'refused';
   readonly codes: readonly string[];

@@ -3,7 +3,7 @@
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
 import type { KeptMachine } from '#shared/lifecycle/kept.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
-import type { Verdict } from '#shared/lifecycle/placement-errors.ts';
+import type { PlacementVerdict } from '#shared/lifecycle/placement-errors.ts';
 import type { RunState } from '#shared/lifecycle/transitions.ts';
 import { CANDIDATES_MAX } from '#shared/plan/limits.ts';
 import type { Candidate, RetryPolicy, Runtime } from '#shared/plan/model.ts';
@@ -32,7 +32,7 @@ export interface Place {
   readonly provisioningModel: string;
   readonly code: string;
   readonly message: string;
-  readonly verdict: Verdict;
+  readonly verdict: PlacementVerdict;
   readonly cause: 'stock-out' | 'quota' | 'refused';
   /** Waiting may help: it is not a limit below what one machine needs. */
   readonly mayPass: boolean;

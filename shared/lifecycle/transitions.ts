@@ -25,7 +25,7 @@ export type RunState = (typeof LIVE_STATES)[number] | FinalState;
 
 /**
  * From each state to those that may follow it directly; anything else is a programming error. A record
- * is first written as PLACING, or with its end. RUNNING is noted of PROVISIONING alone; a cancel of a
+ * is first written as PLACING, as WAITING where no quota has room, or with its end. RUNNING is noted of PROVISIONING alone; a cancel of a
  * live attempt goes through STOPPING; only placement finds no capacity.
  */
 export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {

@@ -1,11 +1,11 @@
 // The reads that `decide` asks for, each turned into a fact. A thing that cannot be read is unknown.
-import type { Machine, MachineReply, Operation } from '#shared/cloud/compute.ts';
+import type { MachineReply, Operation } from '#shared/cloud/compute.ts';
 import { type BootReport, readBootReport } from '#shared/lifecycle/boot-report.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import { readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
 import type { MachineFact, MarkerFact, OperationFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt } from '#shared/lifecycle/record.ts';
-import { isOwnDelete } from '#shared/plan/names.ts';
+import { instanceName, isOwnDelete } from '#shared/plan/names.ts';
 import { markerObject } from '#shared/plan/objects.ts';
 import type { Quotas } from '#shared/plan/quota.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
@@ -24,6 +24,25 @@ export async function readMarkerFact(deps: RunDeps, attempt: Attempt): Promise<M
   return { marker: reading.marker, generation };
 }
 
+/**
+ * The run that the marker of a machine's name tells; `other`: it cannot be read, or its own run and
+ * attempt have another name. Throws a CloudError when the bucket cannot be asked.
+ */
+export async function runOfMachine(
+  deps: RunDeps,
+  instance: string,
+): Promise<
+  { readonly kind: 'run'; readonly runId: string } | { readonly kind: 'absent' | 'other' }
+> {
+  const reply = await deps.store.read(markerObject(instance));
+  if (reply.kind === 'absent') return reply;
+  const reading = readMarker(reply.bytes);
+  if (reading.kind === 'unreadable') return { kind: 'other' };
+  const { runId, attempt } = reading.marker;
+  const named = instanceName(deps.settings.plan.deployment, runId, attempt) === instance;
+  return named ? { kind: 'run', runId } : { kind: 'other' };
+}
+
 export async function readMachineFact(
   deps: RunDeps,
   attempt: Attempt,
@@ -34,12 +53,9 @@ export async function readMachineFact(
 
 export function machineFact(reply: MachineReply, attempt: Attempt, deps: RunDeps): MachineFact {
   if (reply.kind !== 'there') return { kind: reply.kind };
-  return thereFact(reply.machine, attempt, deps.settings.plan.deployment);
-}
-
-export function thereFact(machine: Machine, attempt: Attempt, deployment: string): MachineFact {
+  const { machine } = reply;
   const ours =
-    machine.labels.deployment === deployment &&
+    machine.labels.deployment === deps.settings.plan.deployment &&
     machine.labels.attempt === String(attempt.number) &&
     machine.metadata['mayfly-nonce'] === attempt.nonce;
   const { id, status, lastStartMs } = machine;
