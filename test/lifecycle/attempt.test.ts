@@ -4,39 +4,32 @@ import { decide } from '#shared/lifecycle/decide.ts';
 import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
 import { type MachineFact, machineKey, type Observation } from '#shared/lifecycle/observation.ts';
-import type { Attempt, ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import {
   attempt,
+  CONTROL,
   candidate,
   context,
+  GONE,
+  HOLDER,
+  held,
   INSTANCE,
   intent,
+  KEY,
   marker,
+  NO_MARKER,
   NOW_MS,
   place,
   record,
   seen,
+  there,
+  UNKNOWN,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
 const OTHER = 'us-central1-b';
-const KEY = machineKey(INSTANCE, ZONE);
 const OTHER_KEY = machineKey(INSTANCE, OTHER);
-const HOLDER = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'b' } as const;
-const CONTROL = { by: 'control' } as const;
-const GONE: MachineFact = { kind: 'gone' };
-const UNKNOWN: MachineFact = { kind: 'unknown' };
-const there = (change: Partial<MachineFact & { kind: 'there' }> = {}): MachineFact => ({
-  kind: 'there',
-  id: '111',
-  status: 'RUNNING',
-  ours: true,
-  startedMs: NOW_MS,
-  ...change,
-});
-const held = (holder: ClaimHolder) => ({ kind: 'held' as const, holder });
 const fact = (change: Partial<Marker> = {}) => ({ marker: marker(change), generation: '5' });
-const NO_MARKER = { marker: null, generation: '0' };
 const other = intent({
   number: 2,
   candidate: candidate({ zone: OTHER }),

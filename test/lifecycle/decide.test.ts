@@ -1,38 +1,31 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '#shared/lifecycle/decide.ts';
 import { BOOT_ALLOWANCE_MS, REPEAT_WINDOW_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
-import { type MachineFact, machineKey, type Step } from '#shared/lifecycle/observation.ts';
-import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+import { machineKey, type Step } from '#shared/lifecycle/observation.ts';
+import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { diskName } from '#shared/plan/names.ts';
 import {
   attempt,
+  CONTROL,
   candidate,
   context,
   creator,
+  GONE,
+  HOLDER,
+  held,
   INSTANCE,
   intent,
+  KEY,
   marker,
   NOW_MS,
   place,
   record,
   seen,
+  there,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
-const KEY = machineKey(INSTANCE, ZONE);
 const DISK = diskName('mayfly', 'run-1', 1, 1);
-const HOLDER: ClaimHolder = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'boot-1' };
-const CONTROL: ClaimHolder = { by: 'control' };
-const there = (change: Partial<MachineFact & { kind: 'there' }> = {}): MachineFact => ({
-  kind: 'there',
-  id: '111',
-  status: 'RUNNING',
-  ours: true,
-  startedMs: NOW_MS,
-  ...change,
-});
-const GONE: MachineFact = { kind: 'gone' };
-const held = (holder: ClaimHolder) => ({ kind: 'held' as const, holder });
 const RUNNING_FACT = { marker: marker({ status: 'RUNNING' }), generation: '5' };
 const running = (change: Partial<RunRecord> = {}) =>
   record({

@@ -19,9 +19,9 @@ import {
   marker,
   NOW_MS,
   record,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
 const LATER_MS = NOW_MS + 60_000;
 const written = (step: Step): RunRecord => {
   if (step.kind !== 'write') throw new Error(`expected a write, got ${step.kind}`);

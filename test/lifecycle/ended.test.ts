@@ -2,33 +2,27 @@
 import { describe, expect, test } from 'vitest';
 import { decide } from '#shared/lifecycle/decide.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
-import { type MachineFact, machineKey, type Observation } from '#shared/lifecycle/observation.ts';
+import { machineKey, type Observation } from '#shared/lifecycle/observation.ts';
 import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import { diskName } from '#shared/plan/names.ts';
 import {
   attempt,
   candidate,
   context,
+  GONE,
+  HOLDER,
   INSTANCE,
   intent,
+  KEY,
   NOW_MS,
   record,
   seen,
+  there,
+  UNKNOWN,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
-const KEY = machineKey(INSTANCE, ZONE);
 const DISK = diskName('mayfly', 'run-1', 1, 1);
-const HOLDER = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'b' } as const;
-const GONE: MachineFact = { kind: 'gone' };
-const UNKNOWN: MachineFact = { kind: 'unknown' };
-const there = (ours = true): MachineFact => ({
-  kind: 'there',
-  id: '111',
-  status: 'RUNNING',
-  ours,
-  startedMs: NOW_MS,
-});
 const END = {
   status: 'LOST',
   cause: 'machine-lost',
@@ -76,7 +70,7 @@ describe('what is asked and done of an open intent', () => {
     ],
     [
       'a foreign one of that name is not touched',
-      { machines: { [KEY]: there(false) } },
+      { machines: { [KEY]: there({ ours: false }) } },
       { kind: 'read-operation', key: '1/1', zone: ZONE, operation: 'operation-1' },
     ],
     ['its operation pending', { ...gone, operations: { '1/1': { kind: 'pending' } } }, REST],

@@ -1,8 +1,13 @@
 // Records, markers and contexts with every field defaulted but what a test is about.
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
 import { hashNonce, type Marker } from '#shared/lifecycle/marker.ts';
-import { NOTHING_SEEN, type Observation } from '#shared/lifecycle/observation.ts';
-import type { Attempt, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
+import {
+  type MachineFact,
+  machineKey,
+  NOTHING_SEEN,
+  type Observation,
+} from '#shared/lifecycle/observation.ts';
+import type { Attempt, ClaimHolder, Intent, Place, RunRecord } from '#shared/lifecycle/record.ts';
 import type { Candidate, GpuNeed, RunPlan } from '#shared/plan/model.ts';
 
 export const NOW_MS = Date.UTC(2026, 11, 1, 12, 0, 0);
@@ -144,4 +149,27 @@ export const creator = (
   nonce: 'fedcba9876543210fedcba9876543210',
   ownIntent: null,
   untilMs: Number.POSITIVE_INFINITY,
+});
+
+/** Where the fixtures' machine is, and its key in an observation. */
+export const ZONE = 'us-central1-a';
+export const KEY = machineKey(INSTANCE, ZONE);
+export const HOLDER = {
+  by: 'machine',
+  instanceId: '111',
+  zone: ZONE,
+  bootId: 'boot-1',
+} as const satisfies ClaimHolder;
+export const CONTROL = { by: 'control' } as const satisfies ClaimHolder;
+export const held = (holder: ClaimHolder) => ({ kind: 'held' as const, holder });
+export const NO_MARKER = { marker: null, generation: '0' } as const;
+export const GONE = { kind: 'gone' } as const satisfies MachineFact;
+export const UNKNOWN = { kind: 'unknown' } as const satisfies MachineFact;
+export const there = (change: Partial<MachineFact & { kind: 'there' }> = {}): MachineFact => ({
+  kind: 'there',
+  id: '111',
+  status: 'RUNNING',
+  ours: true,
+  startedMs: NOW_MS,
+  ...change,
 });

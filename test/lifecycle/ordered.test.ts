@@ -5,39 +5,33 @@ import { decide } from '#shared/lifecycle/decide.ts';
 import { lossOf, neverBegan } from '#shared/lifecycle/decide-ordered.ts';
 import type { Cause } from '#shared/lifecycle/failures.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
-import { type MachineFact, machineKey, type Observation } from '#shared/lifecycle/observation.ts';
-import type { Attempt, ClaimHolder, StopOrder } from '#shared/lifecycle/record.ts';
+import { machineKey, type Observation } from '#shared/lifecycle/observation.ts';
+import type { Attempt, StopOrder } from '#shared/lifecycle/record.ts';
 import {
   attempt,
+  CONTROL,
   candidate,
   context,
+  GONE,
+  HOLDER,
+  held,
   INSTANCE,
   intent,
+  KEY,
   marker,
+  NO_MARKER,
   NOW_MS,
   record,
   seen,
+  there,
+  UNKNOWN,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
 const OTHER = 'us-central1-b';
-const KEY = machineKey(INSTANCE, ZONE);
 const OTHER_KEY = machineKey(INSTANCE, OTHER);
-const HOLDER = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'b' } as const;
-const CONTROL = { by: 'control' } as const;
-const GONE: MachineFact = { kind: 'gone' };
-const UNKNOWN: MachineFact = { kind: 'unknown' };
-const there = (id = '111'): MachineFact => ({
-  kind: 'there',
-  id,
-  status: 'RUNNING',
-  ours: true,
-  startedMs: NOW_MS,
-});
-const held = (holder: ClaimHolder) => ({ kind: 'held' as const, holder });
 const CANCEL: StopOrder = { reason: 'cancelled', cause: 'cancelled', detail: 'why', atMs: NOW_MS };
 const ENDING: StopOrder = { reason: 'ending', cause: null, detail: 'why', atMs: NOW_MS };
-const NO_MARKER = { marker: null, generation: '0' };
 const RUNNING = { marker: marker(), generation: '5' };
 const DEADLINE_MS = intent().deadlineSeconds * 1000;
 const stopping = (change: Partial<Attempt> = {}, order: StopOrder = CANCEL) =>
@@ -81,7 +75,7 @@ describe('an ordered stop, step by step', () => {
     ],
     [
       'another machine of that name: the holder is gone',
-      { claim: held(HOLDER), machines: { [KEY]: there('222') } },
+      { claim: held(HOLDER), machines: { [KEY]: there({ id: '222' }) } },
       { kind: 'read-ending', zone: ZONE, instanceId: '111' },
     ],
     [
@@ -136,7 +130,7 @@ describe('an ordered stop, step by step', () => {
     };
     const facts = { claim: held(HOLDER), machines: { [KEY]: there() }, deleted: [KEY] };
     expect(step(facts, two)).toEqual({ kind: 'read-machine', instance: INSTANCE, zone: OTHER });
-    const both = { ...facts, machines: { [KEY]: there(), [OTHER_KEY]: there('222') } };
+    const both = { ...facts, machines: { [KEY]: there(), [OTHER_KEY]: there({ id: '222' }) } };
     expect(step(both, two)).toEqual({ kind: 'delete-machine', instance: INSTANCE, zone: OTHER });
     expect(step({ ...both, deleted: [KEY, OTHER_KEY] }, two)).toEqual({ kind: 'rest' });
     expect(step({ ...both, machines: { [KEY]: there(), [OTHER_KEY]: GONE } }, two)).toEqual({

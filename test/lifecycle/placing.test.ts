@@ -1,30 +1,25 @@
 // Placement step by step: what is read, repeated and waited for, by whom, and until when.
 import { describe, expect, test } from 'vitest';
 import { decide } from '#shared/lifecycle/decide.ts';
-import {
-  type InsertFact,
-  machineKey,
-  type Observation,
-  type OperationFact,
-} from '#shared/lifecycle/observation.ts';
+import type { InsertFact, Observation, OperationFact } from '#shared/lifecycle/observation.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
 import {
   attempt,
+  CONTROL,
   candidate,
   context,
   creator,
+  held,
   INSTANCE,
   intent,
+  KEY,
   NOW_MS,
   record,
   seen,
+  ZONE,
 } from '#test/lifecycle/fixtures.ts';
 
-const ZONE = 'us-central1-a';
-const KEY = machineKey(INSTANCE, ZONE);
-const CONTROL: ClaimHolder = { by: 'control' };
 const MACHINE: ClaimHolder = { by: 'machine', instanceId: '111', zone: ZONE, bootId: 'b' };
-const held = (holder: ClaimHolder) => ({ kind: 'held', holder }) as const;
 const error = { code: 'ZONE_RESOURCE_POOL_EXHAUSTED', message: 'none', details: {} };
 
 const ordered = (change: Partial<RunRecord> = {}) =>
