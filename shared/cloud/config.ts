@@ -2,8 +2,10 @@
 // missing variable is named at once. `process.env` is read nowhere else but at the entry points that
 // hand it in.
 import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
+import type { Setting } from '#shared/cloud/setting.ts';
+import { readJobsSettings } from '#shared/cloud/settings-jobs.ts';
 import { type Environment, SettingsError, SettingsReader } from '#shared/cloud/settings-reader.ts';
-import { SETTINGS, type Setting } from '#shared/cloud/settings-table.ts';
+import { SETTINGS } from '#shared/cloud/settings-table.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
 import { brokenMetadataKey } from '#shared/plan/setting-rules.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
@@ -33,6 +35,8 @@ export interface Settings {
     readonly compute: string | null;
     readonly pubsub: string | null;
     readonly scheduler: string | null;
+    readonly run: string | null;
+    readonly iamCredentials: string | null;
   };
   /** Where an emulator stands in: no credentials are looked up for it. */
   readonly emulated: { readonly storage: boolean; readonly pubsub: boolean };
@@ -54,6 +58,8 @@ export function readSettings(environment: Environment): Settings {
     compute: reader.optional(SETTINGS.endpointCompute),
     pubsub: emulators.pubsub ?? reader.optional(SETTINGS.endpointPubsub),
     scheduler: reader.optional(SETTINGS.endpointScheduler),
+    run: reader.optional(SETTINGS.endpointRun),
+    iamCredentials: reader.optional(SETTINGS.endpointIamCredentials),
   };
   const settings = {
     plan: {
@@ -82,8 +88,9 @@ function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints
   const project = reader.needed(SETTINGS.project, '');
   const regions = reader.needed<readonly string[]>(SETTINGS.regions, []);
   const guest = reader.optional(SETTINGS.guest);
+  const deployment = reader.needed(SETTINGS.deployment, '');
   return {
-    deployment: reader.needed(SETTINGS.deployment, ''),
+    deployment,
     project,
     bucket: reader.needed(SETTINGS.bucket, ''),
     regions,
@@ -99,6 +106,7 @@ function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints
     diskKmsKey: reader.optional(SETTINGS.diskKmsKey),
     networkTags: reader.optional(SETTINGS.networkTags) ?? [],
     instanceMetadata: readInstanceMetadata(reader),
+    jobs: readJobsSettings(reader, deployment),
     ...(guest === null ? {} : { guest }),
   };
 }

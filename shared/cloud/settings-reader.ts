@@ -1,6 +1,7 @@
 // Reads environment variables one by one and keeps what is wrong with them, to be told all at once.
+
+import type { Setting } from '#shared/cloud/setting.ts';
 import type { Parsed } from '#shared/cloud/settings-parse.ts';
-import type { Setting } from '#shared/cloud/settings-table.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,6 +1,8 @@
 // Every setting of a deployment: its variable, its default and its effect. The reference page prints
 // this table; config.ts reads by it.
+import { type Setting, setting } from '#shared/cloud/setting.ts';
 import { guestSettings } from '#shared/cloud/settings-guest.ts';
+import { JOBS_SETTINGS } from '#shared/cloud/settings-jobs.ts';
 import {
   amount,
   baseUrl,
@@ -9,25 +11,12 @@ import {
   listOf,
   namesAndValues,
   oneOf,
-  type Parse,
   serviceAccount,
   textOf,
   wholeNumber,
 } from '#shared/cloud/settings-parse.ts';
 import { TTL_SECONDS_CEILING, TTL_SECONDS_MIN } from '#shared/plan/limits.ts';
 import { BUCKET_RULE, DEPLOYMENT_RULE, PROJECT_RULE } from '#shared/plan/setting-rules.ts';
-
-export interface Setting<Value> {
-  /** The environment variable. */
-  readonly name: string;
-  /** What an unset variable means, as its text; null: it has to be set; '': nothing, none. */
-  readonly initial: string | null;
-  /** What it does, in one sentence. */
-  readonly effect: string;
-  readonly parse: Parse<Value>;
-  /** Its value is never printed. */
-  readonly secret?: boolean;
-}
 
 const REGION = textOf({
   pattern: /^[a-z]+-[a-z]+[0-9]{1,2}$/,
@@ -72,15 +61,6 @@ const SECRET = textOf({
   rule: 'it has 16 characters at least and no blanks',
   accepted: 'random text',
 });
-
-function setting<Value>(
-  name: string,
-  initial: string | null,
-  parse: Parse<Value>,
-  effect: string,
-): Setting<Value> {
-  return { name: `MAYFLY_${name}`, initial, parse, effect };
-}
 
 const endpoint = (service: string, name: string) =>
   setting(
@@ -179,6 +159,7 @@ export const SETTINGS = {
     guestSettings,
     'Periods, time limits and folders of the scripts on the machine, as JSON; what is left out has a default that fits Compute Engine.',
   ),
+  ...JOBS_SETTINGS,
   sweepPeriodSeconds: setting(
     'SWEEP_PERIOD_SECONDS',
     '120',
@@ -248,6 +229,8 @@ export const SETTINGS = {
   endpointScheduler: endpoint('SCHEDULER', 'Cloud Scheduler'),
   endpointSecretManager: endpoint('SECRETMANAGER', 'Secret Manager, for the machines'),
   endpointLogging: endpoint('LOGGING', 'Cloud Logging, for the machines'),
+  endpointRun: endpoint('RUN', "Cloud Run's Admin API"),
+  endpointIamCredentials: endpoint('IAMCREDENTIALS', 'IAM Credentials, which signs addresses'),
   emulatorStorage: emulator('STORAGE', 'Cloud Storage'),
   emulatorPubsub: emulator('PUBSUB', 'Pub/Sub'),
 } as const;

@@ -1,5 +1,6 @@
 // The Jobs of Cloud Run that a deployment may have: one for each base image and class. The runtime
 // that uses them reads its own settings; these are the words that a request may say.
+import type { JobsSettings } from '#shared/plan/model.ts';
 
 export const CLASSES = ['S', 'M', 'L', 'GPU'] as const;
 export const BASES = ['base-bayes', 'base-ml', 'base-forecast', 'base-dl'] as const;
@@ -25,3 +26,28 @@ export const JOB_SIZES: Readonly<Record<JobClass, JobSize>> = {
 
 /** The one base whose image has what a GPU needs. */
 export const GPU_BASE: JobBase = 'base-dl';
+
+/** All bases that a deployment has, in the order of its settings. */
+export const basesOf = ({ pluginBases, defaultBase }: JobsSettings): readonly string[] => [
+  ...new Set([...Object.values(pluginBases), defaultBase]),
+];
+
+/** The name of the Job of one base and class. */
+export const jobName = (
+  deployment: string,
+  { jobTemplate }: JobsSettings,
+  { base, class: jobClass }: { readonly base: string; readonly class: JobClass },
+): string =>
+  jobTemplate
+    .replaceAll('{deployment}', deployment)
+    .replaceAll('{base}', base)
+    .replaceAll('{class}', jobClass)
+    .toLowerCase();
+
+/** Base and class of every Job: a GPU base alone has one with a GPU, and only where that is switched on. */
+export const jobKinds = (jobs: JobsSettings) =>
+  basesOf(jobs).flatMap((base) =>
+    CLASSES.filter((jobClass) => jobClass !== 'GPU' || (jobs.gpuJobs && base === GPU_BASE)).map(
+      (jobClass) => ({ base, class: jobClass }),
+    ),
+  );

@@ -91,6 +91,31 @@ export interface RunRequest {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+/** What a deployment fixes for the runtime `cloudrun-jobs`. */
+export interface JobsSettings {
+  /** With the blanks `{deployment}`, `{base}` and `{class}`. */
+  readonly jobTemplate: string;
+  /** What a request may say for a base → the base. Its values, with the default base, are all bases. */
+  readonly pluginBases: Readonly<Record<string, string>>;
+  readonly defaultBase: string;
+  readonly gpuJobs: boolean;
+  /** Of the whole deployment, in one region. */
+  readonly submitsPerMinute: number;
+  readonly submitBurst: number;
+  readonly max429Retries: number;
+  readonly backoffBaseSeconds: number;
+  readonly backoffCapSeconds: number;
+  /** Between the command's own limit and the platform's. */
+  readonly timeoutMarginSeconds: number;
+  readonly adoptLookbackSeconds: number;
+  /** The longest that the platform lets a task with a GPU run. */
+  readonly gpuTaskSecondsMax: number;
+  /** Signs addresses to read; null: this deployment cannot run jobs. */
+  readonly readerServiceAccount: string | null;
+  /** Signs addresses and forms to write; null: this deployment cannot run jobs. */
+  readonly uploaderServiceAccount: string | null;
+}
+
 /** What a deployment fixes and allows; the part of the settings that planning sees (contract §5). */
 export interface PlanSettings {
   readonly deployment: string;
@@ -110,6 +135,7 @@ export interface PlanSettings {
   readonly diskKmsKey: string | null;
   readonly networkTags: readonly string[];
   readonly instanceMetadata: Readonly<Record<string, string>>;
+  readonly jobs: JobsSettings;
   /** Base URLs that the machine calls; Google's own unless pointed elsewhere. No trailing slash. */
   readonly endpoints: {
     readonly storage: string;
@@ -124,7 +150,7 @@ export interface PlanSettings {
 /** Machine type → the zones that the platform says offer it; a type that is absent goes by our tables. */
 export type Offers = Readonly<Record<string, readonly string[]>>;
 
-/** One place to try. */
+/** One place to try; on Cloud Run the zone is the region, and the machine type a Job's name. */
 export interface Candidate {
   readonly region: string;
   readonly zone: string;
@@ -132,8 +158,10 @@ export interface Candidate {
   readonly subnetwork: string;
   readonly machineType: string;
   readonly provisioningModel: ProvisioningModel;
-  /** The whole machine with its boot disk; null when no price is known. */
+  /** The whole machine with its boot disk, or one task; null when no price is known. */
   readonly usdPerHour: number | null;
+  /** Of a Job of Cloud Run; machine types say their own. */
+  readonly memoryGiB?: number;
 }
 
 export interface Estimate {

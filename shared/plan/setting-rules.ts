@@ -26,6 +26,20 @@ export const DEPLOYMENT_RULE: TextRule = {
   accepted: 'mayfly',
 };
 
+/** Base images of Cloud Run Jobs, and what stands for one. */
+export const BASE_RULE: TextRule = {
+  pattern: /^[a-z](?:[a-z0-9-]{0,22}[a-z0-9])?$/,
+  rule: 'a base has lower-case letters, digits and hyphens, 24 at most',
+  accepted: 'base-ml',
+};
+
+export const JOB_TEMPLATE_RULE: TextRule = {
+  pattern:
+    /^(?=.*\{base\})(?=.*\{class\})(?:[a-z]|\{(?:deployment|base|class)\})(?:[a-z0-9-]|\{(?:deployment|base|class)\})*(?<!-)$/,
+  rule: 'a template has {base} and {class}, and else lower-case letters, digits, hyphens and {deployment}',
+  accepted: '{deployment}-{base}-{class}',
+};
+
 const METADATA_KEY = /^[A-Za-z0-9_-]{1,127}$/;
 /** Keys that planning writes itself (contract §2), and others that a boot image would run. */
 const OUR_METADATA_KEYS = new Set([

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { readSettings } from '#shared/cloud/config.ts';
 import { type Environment, SettingsError } from '#shared/cloud/settings-reader.ts';
 import { SETTINGS } from '#shared/cloud/settings-table.ts';
+import { JOBS } from '#test/plan/fixtures.ts';
 
 /** The least that a deployment needs. */
 const LEAST: Environment = {
@@ -45,6 +46,7 @@ test('A91: the least environment gives every setting its documented default', ()
       diskKmsKey: null,
       networkTags: [],
       instanceMetadata: {},
+      jobs: { ...JOBS, readerServiceAccount: null, uploaderServiceAccount: null },
       endpoints: {
         storage: 'https://storage.googleapis.com',
         compute: 'https://compute.googleapis.com',
@@ -63,7 +65,14 @@ test('A91: the least environment gives every setting its documented default', ()
     sweepPeriodSeconds: 120,
     reapsPerSweepMax: 20,
     retentionDays: 30,
-    endpoints: { storage: null, compute: null, pubsub: null, scheduler: null },
+    endpoints: {
+      storage: null,
+      compute: null,
+      pubsub: null,
+      scheduler: null,
+      run: null,
+      iamCredentials: null,
+    },
     emulated: { storage: false, pubsub: false },
     userProject: null,
   });
@@ -231,6 +240,8 @@ test('the machines follow the endpoints of the services that they call', () => {
     MAYFLY_ENDPOINT_SCHEDULER: 'http://127.0.0.1:8083',
     MAYFLY_ENDPOINT_SECRETMANAGER: 'http://127.0.0.1:8084/',
     MAYFLY_ENDPOINT_LOGGING: 'http://127.0.0.1:8085',
+    MAYFLY_ENDPOINT_RUN: 'http://127.0.0.1:8086/',
+    MAYFLY_ENDPOINT_IAMCREDENTIALS: 'http://127.0.0.1:8087',
   });
   expect(plan.endpoints).toEqual({
     storage: 'http://127.0.0.1:8080',
@@ -243,6 +254,8 @@ test('the machines follow the endpoints of the services that they call', () => {
     compute: 'http://127.0.0.1:8081',
     pubsub: 'http://127.0.0.1:8082',
     scheduler: 'http://127.0.0.1:8083',
+    run: 'http://127.0.0.1:8086',
+    iamCredentials: 'http://127.0.0.1:8087',
   });
 });
 

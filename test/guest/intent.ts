@@ -8,6 +8,7 @@ import type {
   ResolvedInput,
   RunRequest,
 } from '#shared/plan/model.ts';
+import { JOBS } from '#test/plan/fixtures.ts';
 
 export interface IntentChoices {
   readonly request?: Partial<RunRequest>;
@@ -85,6 +86,7 @@ const SETTINGS: PlanSettings = {
   diskKmsKey: null,
   networkTags: [],
   instanceMetadata: {},
+  jobs: JOBS,
   endpoints: {
     storage: 'https://storage.googleapis.com',
     compute: 'https://compute.googleapis.com',

@@ -5,6 +5,7 @@ import type {
   GuestScripts,
   InstanceBody,
   IntentInput,
+  JobsSettings,
   PlannedIntent,
   PlanSettings,
   RunPlan,
@@ -17,6 +18,34 @@ const SUBNETWORK_REGIONS = ['us-central1', 'us-east1', 'us-west1', 'europe-west1
 export const WORKER = 'worker@p.iam.gserviceaccount.com';
 
 const scripts: GuestScripts = readGuestScripts();
+
+/** The defaults, and the two accounts. */
+export const JOBS: JobsSettings = {
+  jobTemplate: '{deployment}-{base}-{class}',
+  pluginBases: {
+    mmm: 'base-bayes',
+    sci: 'base-bayes',
+    tabular: 'base-bayes',
+    ingest: 'base-bayes',
+    describe: 'base-bayes',
+    sklearn: 'base-ml',
+    ts: 'base-forecast',
+    causal: 'base-forecast',
+    dl: 'base-dl',
+  },
+  defaultBase: 'base-bayes',
+  gpuJobs: false,
+  submitsPerMinute: 150,
+  submitBurst: 10,
+  max429Retries: 6,
+  backoffBaseSeconds: 1,
+  backoffCapSeconds: 64,
+  timeoutMarginSeconds: 120,
+  adoptLookbackSeconds: 93_600,
+  gpuTaskSecondsMax: 3600,
+  readerServiceAccount: 'reader@p.iam.gserviceaccount.com',
+  uploaderServiceAccount: 'uploader@p.iam.gserviceaccount.com',
+};
 
 export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings {
   return {
@@ -38,6 +67,7 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
     diskKmsKey: null,
     networkTags: [],
     instanceMetadata: {},
+    jobs: JOBS,
     endpoints: {
       storage: 'https://storage.googleapis.com',
       compute: 'https://compute.googleapis.com',
