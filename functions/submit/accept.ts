@@ -138,25 +138,29 @@ async function place(
   loaded: LoadedRecord,
 ): Promise<void> {
   const untilMs = deps.clock.nowMs() + DELIVERY_BUDGET_MS;
-  const creator = { plan, scripts: deps.scripts, inputs, untilMs };
+  const creator = { plan, scripts: deps.scripts, inputs, openBucket: deps.openBucket, untilMs };
   await advance(deps, loaded, { depth: 'full', creator });
 }
 
 /** The record as it begins; it is written together with its first intent. */
 function unwritten(deps: SubmitDeps, request: RunRequest): LoadedRecord {
-  return { record: newRecord(deps, request.runId, termsOf(request)), generation: '0' };
+  return {
+    record: newRecord(deps, request.runId, termsOf(request), request.runtime),
+    generation: '0',
+  };
 }
 
 export function newRecord(
   deps: Pick<SubmitDeps, 'clock' | 'entropy'>,
   runId: string,
   terms: RunRecord['terms'],
+  runtime: RunRecord['runtime'] = 'gce',
 ): RunRecord {
   const nowMs = deps.clock.nowMs();
   return {
     schema: RECORD_SCHEMA,
     runId,
-    runtime: 'gce',
+    runtime,
     state: 'ACCEPTED',
     writer: '',
     acceptedMs: nowMs,
@@ -175,7 +179,7 @@ export function newRecord(
 
 function termsOf(request: RunRequest): RunRecord['terms'] {
   const { retry, ttlSeconds, waitForCapacitySeconds, keepOnFailureSeconds } = request;
-  const { budgetUsd, labels, annotations } = request;
+  const { budgetUsd, labels, annotations, tasks } = request;
   return {
     retry,
     ttlSeconds,
@@ -184,6 +188,7 @@ function termsOf(request: RunRequest): RunRecord['terms'] {
     budgetUsd,
     labels,
     annotations,
+    ...(tasks === 1 ? {} : { tasks }),
   };
 }
 
@@ -209,7 +214,8 @@ async function endUnplannable(
   const detail = faults.map(({ field, value, rule }) => `${field} is ${value}: ${rule}`).join('; ');
   deps.log('ERROR', 'unplannable', `${runId}: ${detail}`, { runId });
   const terms = request === null ? NO_TERMS : termsOf(request);
-  const begun = loaded ?? { record: newRecord(deps, runId, terms), generation: '0' };
+  const fresh = newRecord(deps, runId, terms, request?.runtime);
+  const begun = loaded ?? { record: fresh, generation: '0' };
   if (loaded === null) await markActive(deps, runId);
   await advance(deps, begun, {
     depth: 'full',

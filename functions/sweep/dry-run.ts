@@ -5,7 +5,7 @@ import type { SweepReport } from '#functions/sweep/report.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
 export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
-  const { compute, store } = deps;
+  const { compute, jobs, store } = deps;
   const accepted = (zone: string, name: string, operationType: string) => ({
     kind: 'accepted' as const,
     operation: {
@@ -37,6 +37,7 @@ export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
       deleteInstance: async (zone, name) => accepted(zone, name, 'delete'),
       deleteDisk: async (zone, name) => accepted(zone, name, 'delete'),
     },
+    jobs: { ...jobs, cancelExecution: async () => ({ kind: 'accepted' }) },
     publisher: {
       publish: async () => {
         const left = report.looks.published >= looksPerPass(deps.settings.sweepPeriodSeconds);

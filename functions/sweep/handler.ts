@@ -4,6 +4,7 @@
 import { sweepDisk } from '#functions/sweep/disks.ts';
 import { dryRunDeps } from '#functions/sweep/dry-run.ts';
 import { eachBounded } from '#functions/sweep/each-bounded.ts';
+import { sweepExecutions } from '#functions/sweep/executions.ts';
 import {
   type ListedMachine,
   listActive,
@@ -62,6 +63,7 @@ export async function handleSweep(
   await sweepLate(pass);
   await eachBounded(runIds, AT_ONCE, (runId) => sweepRun(pass, runId));
   await sweepOthers(pass);
+  await sweepExecutions(deps, report);
   for await (const page of listDisks(deps.compute, deployment)) {
     await eachBounded(page.items, AT_ONCE, (disk) => sweepDisk(deps, disk, report));
   }

@@ -19,12 +19,16 @@ export interface SweepReport {
   looks: LookCounts;
   machines: Counts & { foreign: number; strays: number; leaks: number; undeleted: number };
   disks: Counts & { leaks: number };
+  /** Of Cloud Run Jobs, running ones. */
+  executions: Counts & { strays: number };
   /** Machines without a record; beyond the limit of one pass they are kept, for somebody to look at. */
   strays: Note[];
   /** What should be gone for long, or will not go, and bills. */
   leaks: Leak[];
   /** Machines whose delete was refused in this pass, in words; the next one sends it again. */
   undeleted: (UndeletedMachine & { readonly lines: readonly string[] })[];
+  /** Regions and Jobs (`region/job`) whose executions could not be listed. */
+  unknownJobs: string[];
   /** Zones whose content could not be listed: nothing in them was taken for gone. */
   unknownZones: string[];
   /** True when the pass ran out of time; the next one begins elsewhere. */
@@ -39,7 +43,7 @@ interface Counts {
 }
 
 export interface Note {
-  readonly kind: 'machine' | 'disk';
+  readonly kind: 'machine' | 'disk' | 'execution';
   readonly name: string;
   readonly zone: string;
   /** The machine type, or the disk's type. */
@@ -64,9 +68,11 @@ export function emptyReport(at: string, dryRun: boolean, deployment: string): Sw
     looks: { published: 0, left: 0 },
     machines: { ...none(), foreign: 0, strays: 0, leaks: 0, undeleted: 0 },
     disks: { ...none(), leaks: 0 },
+    executions: { ...none(), strays: 0 },
     strays: [],
     leaks: [],
     undeleted: [],
+    unknownJobs: [],
     unknownZones: [],
     cut: false,
   };
@@ -80,12 +86,12 @@ export function keepNote<Item>(list: Item[], item: Item): boolean {
 }
 
 /** The report in one line. */
-export function sentence({ runs, looks, machines, disks, cut }: SweepReport): string {
+export function sentence({ runs, looks, machines, disks, executions, cut }: SweepReport): string {
   const left = looks.left === 0 ? '' : `, ${looks.left} left (${LOOKS_PER_SECOND} a second)`;
   return (
     `${runs.seen} runs (${runs.unknown} unknown, ${runs.left} left), ` +
     `${looks.published} looks${left}; machines: ${countsOf(machines)}; ` +
-    `disks: ${countsOf(disks)}${cut ? '; out of time' : ''}`
+    `disks: ${countsOf(disks)}; executions: ${countsOf(executions)}${cut ? '; out of time' : ''}`
   );
 }
 

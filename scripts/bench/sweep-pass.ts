@@ -7,6 +7,7 @@ import { localSettings } from '#scripts/local-cloud/deployment/environment.ts';
 import { createClients } from '#shared/cloud/clients.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import { ACTIVE_PREFIX } from '#shared/plan/objects.ts';
+import { Turns } from '#shared/runs/jobs/turns.ts';
 
 export interface PassFigures {
   readonly milliseconds: number;
@@ -20,14 +21,20 @@ const settings = localSettings(baseUrl);
 const { project, bucket, deployment } = settings.plan;
 
 async function sweep(): Promise<unknown> {
-  const { store, compute, publisher } = createClients(settings);
+  const { store, compute, jobs, publisher, signer } = createClients(settings);
+  const turns = new Turns(settings.plan.jobs);
   // A token, and the libraries' own start: a function has both before its first pass.
   await store.read('runs/deployment');
   await compute.listOperations('us-central1-a', '1');
   return await timed(() =>
     handleSweep(
       { dryRun: false },
-      { settings, store, compute, publisher, clock: systemClock, entropy: systemEntropy, log() {} },
+      {
+        ...{ settings, store, compute, jobs, signer, turns, publisher },
+        clock: systemClock,
+        entropy: systemEntropy,
+        log() {},
+      },
     ),
   );
 }

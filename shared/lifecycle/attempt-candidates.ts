@@ -10,34 +10,47 @@ import type { Candidate, RunPlan } from '#shared/plan/model.ts';
 
 /** Where the record's last attempt may be placed, best first; empty: it must not begin. */
 export function attemptCandidates(record: RunRecord, plan: RunPlan): readonly Candidate[] {
-  return affordable(record, largerOnes(record, plan.candidates));
+  const { candidates } = plan;
+  const fitting = record.runtime === 'gce' ? largerOnes : ofClass;
+  return affordable(record, fitting(record, candidates));
 }
 
 /** What the attempts before the last one have cost; null when a price is not known. */
-export function spentUsd({ attempts }: RunRecord): number | null {
+export function spentUsd({ attempts, terms }: RunRecord): number | null {
   let total = 0;
   for (const attempt of attempts.slice(0, -1)) {
-    const usd = attemptCost(attempt);
+    const usd = attemptCost(attempt, terms.tasks);
     if (usd === null) return null;
     total += usd;
   }
   return total;
 }
 
-const memoryOf = (machineType: string) => machineFacts(machineType)?.memoryGiB ?? 0;
+/** Of Jobs: the class that was asked for, after it ran out of memory the next larger one. */
+function ofClass(record: RunRecord, candidates: readonly Candidate[]): readonly Candidate[] {
+  const floor = outOfMemoryGiB(record);
+  const sizes = candidates.map(({ memoryGiB = 0 }) => memoryGiB);
+  const size = floor === 0 ? sizes[0] : Math.min(...sizes.filter((memory) => memory > floor));
+  return candidates.filter(({ memoryGiB = 0 }) => memoryGiB === size);
+}
 
-function largerOnes(
-  { attempts }: RunRecord,
-  candidates: readonly Candidate[],
-): readonly Candidate[] {
-  const tooSmall = attempts
-    .slice(0, -1)
-    .filter(({ end }) => end?.cause === 'out-of-memory')
-    .map((attempt) => memoryOf(workingIntent(attempt)?.candidate.machineType ?? ''));
-  const floor = Math.max(0, ...tooSmall);
+const memoryOf = ({ memoryGiB, machineType }: Candidate) =>
+  memoryGiB ?? machineFacts(machineType)?.memoryGiB ?? 0;
+
+/** The most memory that an earlier attempt did not get along with; 0: none ran out of it. */
+function outOfMemoryGiB({ attempts }: RunRecord): number {
+  const tooSmall = attempts.slice(0, -1).flatMap((attempt) => {
+    const candidate = workingIntent(attempt)?.candidate;
+    return attempt.end?.cause === 'out-of-memory' && candidate ? [memoryOf(candidate)] : [];
+  });
+  return Math.max(0, ...tooSmall);
+}
+
+function largerOnes(record: RunRecord, candidates: readonly Candidate[]): readonly Candidate[] {
+  const floor = outOfMemoryGiB(record);
   if (floor === 0) return candidates;
-  const larger = candidates.filter(({ machineType }) => memoryOf(machineType) > floor);
-  const equal = candidates.filter(({ machineType }) => memoryOf(machineType) === floor);
+  const larger = candidates.filter((candidate) => memoryOf(candidate) > floor);
+  const equal = candidates.filter((candidate) => memoryOf(candidate) === floor);
   return [larger, equal, candidates].find((some) => some.length > 0) ?? [];
 }
 
@@ -46,7 +59,7 @@ function affordable(record: RunRecord, candidates: readonly Candidate[]): readon
   const spent = spentUsd(record);
   if (budgetUsd === null || record.attempts.length < 2) return candidates;
   return candidates.filter(({ usdPerHour }) => {
-    const worst = machineUsd(usdPerHour, ttlSeconds);
+    const worst = machineUsd(usdPerHour, ttlSeconds * (record.terms.tasks ?? 1));
     return spent !== null && worst !== null && spent + worst <= budgetUsd;
   });
 }

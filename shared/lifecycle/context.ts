@@ -19,6 +19,10 @@ export interface Creator {
   readonly nonce: string;
   /** The intent that this very delivery wrote and has not called yet (`1/2`), or null. */
   readonly ownIntent: string | null;
+  /** For a further attempt on a runtime whose tasks sign their events; 64 hex digits. */
+  readonly eventKey: string;
+  /** After so many answers in a row that calls come too fast, the run waits outside. */
+  readonly throttlesMax: number;
   /** When this delivery stops starting new work. */
   readonly untilMs: number;
 }

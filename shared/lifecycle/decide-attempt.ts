@@ -88,7 +88,8 @@ function order(
 ): Step {
   const ordered = withAttempt(record, { order: { ...why, atMs: context.nowMs } });
   const stopping = withState({ ...ordered, dueMs: null }, 'STOPPING', context.nowMs);
-  return { kind: 'write', record: stopping, effects: deleteMachines(attempt) };
+  const goes = why.reason === 'ending' && record.runtime !== 'gce';
+  return { kind: 'write', record: stopping, effects: goes ? [] : deleteMachines(attempt) };
 }
 
 /** Notes that the claim's holder works; null when the record knows or the marker does not say so. */
@@ -101,6 +102,25 @@ function running(
   const marker = ownMarker(attempt, seen);
   if (marker?.status !== 'RUNNING' || record.state !== 'PROVISIONING') return null;
   const runningMs = marker.bootEpoch === null ? context.nowMs : marker.bootEpoch * 1000;
+  const next = withState(withAttempt(record, { runningMs }), 'RUNNING', context.nowMs);
+  return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
+}
+
+/** An execution writes no marker before its end: what tells that it works is its claim. */
+function working(
+  record: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  context: Context,
+): Step | null {
+  if (record.runtime === 'gce' || record.state !== 'PROVISIONING') return null;
+  const started = Object.values(seen.machines).find(
+    (fact) => fact.kind === 'there' && fact.startedMs !== null,
+  );
+  if (started?.kind !== 'there') return null;
+  if (attempt.claim === null) return seen.claim === null ? { kind: 'read-claim' } : null;
+  if (attempt.claim.by === 'control') return null;
+  const runningMs = started.startedMs ?? context.nowMs;
   const next = withState(withAttempt(record, { runningMs }), 'RUNNING', context.nowMs);
   return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
 }
@@ -119,7 +139,7 @@ function decideMachine(
     }
   }
   if (seen.marker === null) return { kind: 'read-marker' };
-  const write = running(record, attempt, seen, context);
+  const write = running(record, attempt, seen, context) ?? working(record, attempt, seen, context);
   if (write !== null) return write;
   const holder = attempt.claim ?? (seen.claim?.kind === 'held' ? seen.claim.holder : null);
   if (holder !== null) return decideHeld(record, attempt, holder, seen, context);

@@ -1,6 +1,7 @@
 // After a run's end: its result first, then whatever it left on the platform, and its active entry
 // last (R4): only when no intent is open, no machine and no disk is left.
 import type { Context } from '#shared/lifecycle/context.ts';
+import { isFinishing } from '#shared/lifecycle/end-attempt.ts';
 import { isKept } from '#shared/lifecycle/kept.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import {
@@ -40,11 +41,13 @@ function settle(
   if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
   if (fact.kind === 'there' && fact.ours && !seen.deleted.includes(key)) {
     if (isKept(attempt, { ...fact, zone }, context.nowMs)) return { kind: 'rest' };
+    if (isFinishing(record, attempt, context.nowMs)) return { kind: 'rest' };
     return { kind: 'delete-machine', instance: attempt.instance, zone };
   }
   if (fact.kind === 'unknown' || (fact.kind === 'there' && fact.ours)) return { kind: 'rest' };
   const step = landing(attempt, intent, seen, context);
   if (step !== null) return step;
+  if (record.runtime !== 'gce') return null;
   const disk = diskName(context.deployment, record.runId, attempt.number, intent.number);
   if (seen.disks[disk] === undefined) return { kind: 'delete-disk', zone, disk };
   return seen.disks[disk] === 'gone' ? null : { kind: 'rest' };

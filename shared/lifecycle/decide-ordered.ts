@@ -4,9 +4,10 @@
 import { describeBoot, failedStep } from '#shared/lifecycle/boot-report.ts';
 import type { Context } from '#shared/lifecycle/context.ts';
 import { factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-attempt.ts';
-import { endAttempt, endWithout } from '#shared/lifecycle/end-attempt.ts';
-import { type Cause, causeOfLoss } from '#shared/lifecycle/failures.ts';
-import { DETAIL_CHARACTERS_MAX, SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { endAttempt, endByTasks, endWithout, isFinishing } from '#shared/lifecycle/end-attempt.ts';
+import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
+import { type Cause, causeOfLoss, type MachineEnding } from '#shared/lifecycle/failures.ts';
+import { DETAIL_CHARACTERS_MAX, FINISHING_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal } from '#shared/lifecycle/marker.ts';
 import { machineKey, type Observation, type Step } from '#shared/lifecycle/observation.ts';
 import {
@@ -35,7 +36,10 @@ export function decideOrdered(
   const fact = factOf(attempt, holder.zone, seen);
   const gone = fact.kind === 'gone' || (fact.kind === 'there' && fact.id !== holder.instanceId);
   const late = deadlineMs !== null && context.nowMs >= deadlineMs + SLACK_MS;
-  if (!gone && !late) return deleteAgain(attempt, seen);
+  if (!gone && !late) {
+    if (isFinishing(record, attempt, context.nowMs)) return { kind: 'rest' };
+    return deleteAgain(attempt, seen);
+  }
   if (gone) {
     const ending = seen.endings[holder.instanceId];
     if (ending === undefined) {
@@ -71,7 +75,28 @@ export function endSealed(
   const marker = seen.marker.marker;
   const closed = marker !== null && isTerminal(marker);
   if (!closed && !seen.sealed) return { kind: 'seal-marker' };
-  return endAttempt(record, end(), marker?.sealed === true ? null : marker, context);
+  const told = marker?.sealed === true ? null : marker;
+  return endAttempt(record, end(), told ?? toldByTasks(record, seen), context);
+}
+
+/** What the tasks of the attempt's execution told, where that was read. */
+function toldByTasks(record: RunRecord, seen: Observation): Pick<ExecutionEnding, 'facts'> | null {
+  const ending = endingOfMachine(record, seen);
+  return typeof ending === 'object' ? ending : null;
+}
+
+/** What was read of how the machine went that worked, or should have. */
+function endingOfMachine(
+  record: RunRecord,
+  seen: Observation,
+): MachineEnding | ExecutionEnding | 'unknown' {
+  const attempt = currentAttempt(record);
+  const holder = seen.claim?.kind === 'held' ? seen.claim.holder : attempt?.claim;
+  const id =
+    holder?.by === 'machine'
+      ? holder.instanceId
+      : attempt?.intents.findLast((i) => i.instanceId)?.instanceId;
+  return id ? (seen.endings[id] ?? 'none') : 'none';
 }
 
 /** The end of an attempt that did not speak for itself, from order, operations and time. */
@@ -84,9 +109,8 @@ export function lossOf(
   const attempt = currentAttempt(record);
   if (attempt === null) throw new Error(`run ${record.runId} has no attempt to judge`);
   const holder = seen.claim?.kind === 'held' ? seen.claim.holder : attempt.claim;
-  const instanceId =
-    holder?.by === 'machine' ? holder.instanceId : attempt.intents.at(-1)?.instanceId;
-  const told = instanceId ? (seen.endings[instanceId] ?? 'none') : 'none';
+  const told = endingOfMachine(record, seen);
+  if (typeof told === 'object') return lossOfExecution(attempt, told, context);
   // Once a stop is ordered, a delete is our own.
   const ending =
     told === 'unknown' || (told === 'deleted' && attempt.order !== null) ? 'none' : told;
@@ -102,6 +126,21 @@ export function lossOf(
   });
   const why = WHY[cause] === undefined ? detail : `${detail}: ${WHY[cause]}`;
   return endWithout(cause, { step: marker?.step ?? null, detail: why, atMs: context.nowMs });
+}
+
+/** Whose hand stopped an execution is told by our own order: its end alone does not say. */
+function lossOfExecution(attempt: Attempt, ending: ExecutionEnding, context: Context): AttemptEnd {
+  const { order } = attempt;
+  const end = endByTasks(ending, context.nowMs);
+  if (ending.succeeded || order === null) return end;
+  const { detail } = order;
+  const tasks = ending.tasks;
+  if (order.cause !== null) {
+    return { ...endWithout(order.cause, { detail, atMs: context.nowMs }), tasks };
+  }
+  const ours = ending.endedMs >= order.atMs + FINISHING_MS;
+  if (ending.cause !== 'cancelled-outside' || !ours) return end;
+  return { ...endWithout('interrupted', { detail, atMs: context.nowMs }), tasks };
 }
 
 /** What the operations tell of a machine that did not speak for itself, and what may be done. */

@@ -13,6 +13,7 @@ import {
 import { endRun } from '#shared/lifecycle/end-attempt.ts';
 import {
   DETAIL_CHARACTERS_MAX,
+  LISTING_GRACE_MS,
   PLACEMENT_LEASE_MS,
   POLL_MS,
   pauseMs,
@@ -34,7 +35,7 @@ import {
   withAttempt,
   withState,
 } from '#shared/lifecycle/record.ts';
-import { newAttempt, walkOn } from '#shared/lifecycle/walk.ts';
+import { awaitTurn, newAttempt, walkOn } from '#shared/lifecycle/walk.ts';
 
 const REST: Step = { kind: 'rest' };
 
@@ -49,7 +50,7 @@ export function startAttempt(
   const begun = { ...record, attempts: [...record.attempts, attempt] };
   const last = record.attempts.at(-1)?.end;
   if (last && attemptCandidates(begun, creator.plan).length === 0) {
-    return endRun(record, overBudget(begun, last), context);
+    return endRun(record, noFurther(begun, last), context);
   }
   const next = walkOn(begun, attempt, seen, context, creator);
   if (next.kind !== 'over') return next;
@@ -59,9 +60,12 @@ export function startAttempt(
 }
 
 /** The end of the attempt before stands as the run's, with the reason why none follows it. */
-function overBudget(begun: RunRecord, end: AttemptEnd): AttemptEnd {
+function noFurther(begun: RunRecord, end: AttemptEnd): AttemptEnd {
   const spent = spentUsd(begun)?.toFixed(4) ?? 'an unknown amount of';
-  const why = `no further attempt: after ${spent} USD none fits the budget of ${begun.terms.budgetUsd} USD`;
+  const why =
+    begun.terms.budgetUsd === null
+      ? 'no further attempt: there is no class with more memory'
+      : `no further attempt: after ${spent} USD none fits the budget of ${begun.terms.budgetUsd} USD`;
   return { ...end, detail: `${end.detail}\n${why}`.slice(-DETAIL_CHARACTERS_MAX) };
 }
 
@@ -108,7 +112,9 @@ function decideWalk(
   context: Context,
   creator: Creator,
 ): Step {
-  if (record.dueMs !== null && record.dueMs > context.nowMs) return REST;
+  // Another delivery waits for its turn until then; with the turn in hand it is this one.
+  const waits = record.dueMs !== null && record.dueMs > context.nowMs;
+  if (waits && seen.turn?.kind !== 'granted') return REST;
   const next = walkOn(record, attempt, seen, context, creator);
   return next.kind === 'over' ? decideNoCapacity(next.record, attempt, seen, context) : next;
 }
@@ -125,8 +131,13 @@ function decideInsert(
   const reply = seen.inserts[key];
   if (reply === undefined) {
     if (creator.ownIntent === key) return { kind: 'insert', intent: intent.number };
+    // Another delivery is at it until then.
+    const waits = record.dueMs !== null && record.dueMs > context.nowMs;
+    if (record.runtime !== 'gce' && waits && !seen.wrote) return REST;
     if (seen.claim === null) return { kind: 'read-claim' };
     if (seen.claim.kind === 'held') return decideAbandoned(record, attempt, seen, context);
+    const found = lookForExecution(record, attempt, intent, seen, context, creator);
+    if (found !== null) return found;
     const ageMs = context.nowMs - intent.createdSeconds * 1000;
     if (ageMs >= REPEAT_WINDOW_MS) {
       return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
@@ -139,14 +150,76 @@ function decideInsert(
     case 'accepted':
       return accept(record, attempt, intent, reply, context);
     case 'refused':
+      if (!reply.definite && record.runtime !== 'gce') return REST;
       if (!reply.definite) return repeat(seen, context, creator);
       return decideRefused(record, attempt, reply.error, seen, context, creator);
     case 'conflict':
       return decideConflict(record, attempt, intent, seen, context, creator);
     case 'rate-limited':
+      if (reply.untilMs === undefined) return repeat(seen, context, creator);
+      return decideThrottled(
+        record,
+        attempt,
+        { ...reply, untilMs: reply.untilMs },
+        seen,
+        context,
+        creator,
+      );
     case 'unknown':
+      // What a second call made is looked for by a later delivery, when the list has had its time.
+      if (record.runtime !== 'gce' && intent.repeated === true) return REST;
       return repeat(seen, context, creator);
   }
+}
+
+/**
+ * No key makes a second start of an execution the same as the first: before another delivery starts
+ * one it looks for the first one's, and gives the list the time to show it. Null: start it.
+ */
+function lookForExecution(
+  record: RunRecord,
+  attempt: Attempt,
+  intent: Intent,
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step | null {
+  if (record.runtime === 'gce') return null;
+  const { zone } = intent.candidate;
+  const fact = seen.machines[machineKey(attempt.instance, zone)];
+  if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
+  if (fact.kind === 'there') {
+    const found = { ...intent, status: 'accepted' as const, instanceId: fact.id };
+    return changeIntent(record, attempt, found, context);
+  }
+  const ageMs = context.nowMs - intent.createdSeconds * 1000;
+  if (fact.kind === 'unknown' || ageMs < LISTING_GRACE_MS) return repeat(seen, context, creator);
+  return intent.repeated === true ? awaitTurn(record, intent.candidate, seen, context) : null;
+}
+
+/**
+ * Too many executions are being started. The answer to the first call of an intent says that nothing was
+ * made: the intent is withdrawn, and with the turn in hand this delivery goes on; else the run waits
+ * outside. No attempt and no retry is used up.
+ */
+function decideThrottled(
+  record: RunRecord,
+  attempt: Attempt,
+  reply: Omit<InsertFact & { readonly kind: 'rate-limited' }, 'kind' | 'error'> & {
+    readonly untilMs: number;
+  },
+  seen: Observation,
+  context: Context,
+  creator: Creator,
+): Step {
+  const throttled = (attempt.throttled ?? 0) + (reply.asked === false ? 0 : 1);
+  const intents = reply.definite === true ? attempt.intents.slice(0, -1) : attempt.intents;
+  const turn = throttled > creator.throttlesMax ? null : seen.turn;
+  const withdrawn = withAttempt(record, { intents, throttled: turn === null ? 0 : throttled });
+  const dueMs =
+    turn === null ? reply.untilMs : turn.atMs + (turn.kind === 'granted' ? PLACEMENT_LEASE_MS : 0);
+  const waiting = withState(withdrawn, 'WAITING', context.nowMs);
+  return { kind: 'write', record: { ...waiting, dueMs }, effects: [] };
 }
 
 /** Repeats within this delivery; beyond it the record's due time brings a look. */

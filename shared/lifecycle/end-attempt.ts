@@ -1,5 +1,6 @@
 // Ending an attempt, and what follows for the run: a further attempt on its own counter, or the end.
 import type { Context } from '#shared/lifecycle/context.ts';
+import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import {
   type Cause,
   endingOf,
@@ -10,6 +11,7 @@ import { keepMachine } from '#shared/lifecycle/kept.ts';
 import {
   ABANDONED_MAX,
   DETAIL_CHARACTERS_MAX,
+  FINISHING_MS,
   pauseMs,
   RETRY_PAUSE_MS,
 } from '#shared/lifecycle/limits.ts';
@@ -60,6 +62,20 @@ export function endWithout(
   };
 }
 
+/** The end that an execution's tasks give together. */
+export function endByTasks(ending: ExecutionEnding, nowMs: number): AttemptEnd {
+  const { cause, succeeded, step, exitCode, detail, tasks, transient } = ending;
+  return {
+    ...endingOf(cause, succeeded),
+    ...(transient ? { transient } : {}),
+    step: succeeded ? null : step,
+    exitCode,
+    detail: detail.slice(-DETAIL_CHARACTERS_MAX),
+    atMs: nowMs,
+    tasks,
+  };
+}
+
 export function factsOf(marker: Marker | null): MachineFacts | null {
   if (marker === null || marker.status === 'PROVISIONING') return null;
   return {
@@ -75,18 +91,24 @@ export function factsOf(marker: Marker | null): MachineFacts | null {
   };
 }
 
+/** What is known of the work beside its end: the machine's marker, or the joined ones of tasks. */
+type Told = Marker | { readonly facts: MachineFacts | null } | null;
+
 /** The write that ends the current attempt; `counter` overrides the one that the cause uses. */
 export function endAttempt(
   record: RunRecord,
   end: AttemptEnd,
-  marker: Marker | null,
+  told: Told,
   context: Context,
   counter: RetryCounter | null = retryCounter(end),
 ): Step {
   const attempt = record.attempts.at(-1);
   if (attempt === undefined) throw new Error(`run ${record.runId} has no attempt to end`);
-  const ended = withAttempt(record, { end, facts: factsOf(marker) ?? attempt.facts });
-  const deletes = deleteMachines(attempt);
+  const facts = told !== null && 'facts' in told ? told.facts : factsOf(told);
+  const ended = withAttempt(record, { end, facts: facts ?? attempt.facts });
+  // An execution that has said its last word ends by itself, and would be called cancelled else.
+  const spoke = told !== null && record.runtime !== 'gce';
+  const deletes = spoke ? [] : deleteMachines(attempt);
   if (counter !== null && mayRetry(record, counter)) {
     const n = record.used[counter];
     // Due at once, the first one is told to submit by a look; later ones wait for the sweep's.
@@ -130,4 +152,15 @@ export function deleteMachines(attempt: Attempt): MachineDelete[] {
     instance: attempt.instance,
     zone,
   }));
+}
+
+/** An execution that is on its way out by itself: it is told to stop only when that takes too long. */
+export function isFinishing(
+  { runtime }: Pick<RunRecord, 'runtime'>,
+  { end, order }: Attempt,
+  nowMs: number,
+): boolean {
+  if (runtime === 'gce') return false;
+  const sinceMs = order?.reason === 'ending' ? order.atMs : order === null ? end?.atMs : undefined;
+  return sinceMs !== undefined && nowMs < sinceMs + FINISHING_MS;
 }

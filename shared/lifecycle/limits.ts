@@ -6,6 +6,10 @@ export const SLACK_MS = 5 * 60_000;
 export const BOOT_ALLOWANCE_MS = 10 * 60_000;
 /** An insert without a known outcome is repeated for this long: requestId's window is not documented. */
 export const REPEAT_WINDOW_MS = 30 * 60_000;
+/** An execution that its list does not show so long after the call is started once more. */
+export const LISTING_GRACE_MS = 30_000;
+/** What has reported its end goes by itself within this time; only then is it told to. */
+export const FINISHING_MS = 60_000;
 /** When a placement that nobody seems to work on is due again. */
 export const PLACEMENT_LEASE_MS = 60_000;
 /** Pauses between two walks over all candidates: first, factor, longest. */

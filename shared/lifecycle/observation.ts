@@ -1,6 +1,7 @@
 // What a pass over a run has read so far, and what it may do next. `decide` asks for what it lacks, one
 // step at a time, so that the order of reading (machine first, marker last) is decided in one place.
 import type { BootReport } from '#shared/lifecycle/boot-report.ts';
+import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
@@ -46,7 +47,22 @@ export type InsertFact =
   /** `definite` only for the first call of the intent by the delivery that wrote it. */
   | { readonly kind: 'refused'; readonly definite: boolean; readonly error: PlatformError }
   | { readonly kind: 'conflict' }
-  | { readonly kind: 'rate-limited' | 'unknown'; readonly error: PlatformError };
+  /** Nothing was made. `untilMs`: when such calls may be made again, where that is kept for all. */
+  | {
+      readonly kind: 'rate-limited';
+      readonly error: PlatformError;
+      readonly definite?: boolean;
+      readonly untilMs?: number;
+      /** False: no call was made, others were told already. */
+      readonly asked?: boolean;
+    }
+  | { readonly kind: 'unknown'; readonly error: PlatformError };
+
+/** A turn among the calls that start executions; `later`: none is left before the delivery's end. */
+export interface Turn {
+  readonly kind: 'granted' | 'later';
+  readonly atMs: number;
+}
 
 export type ClaimFact =
   | { readonly kind: 'free' }
@@ -69,11 +85,15 @@ export interface Observation {
   readonly operations: Readonly<Record<string, OperationFact>>;
   readonly inserts: Readonly<Record<string, InsertFact>>;
   /** By instance id. */
-  readonly endings: Readonly<Record<string, MachineEnding | 'unknown'>>;
+  readonly endings: Readonly<Record<string, MachineEnding | ExecutionEnding | 'unknown'>>;
   /** By machine key; null when the machine has said nothing, or it cannot be read. */
   readonly bootReports: Readonly<Record<string, BootReport | null>>;
   readonly disks: Readonly<Record<string, 'gone' | 'there' | 'unknown'>>;
   readonly quotas: Quotas | null;
+  /** This pass has written the record: what is due later in it is this pass's to wait for. */
+  readonly wrote: boolean;
+  /** Where calls have to wait for their turn. */
+  readonly turn: Turn | null;
   /** The marker was sealed by the control plane, in this pass or before. */
   readonly sealed: boolean;
   /** The result and its index entry are written. */
@@ -96,6 +116,8 @@ export const NOTHING_SEEN: Observation = {
   bootReports: {},
   disks: {},
   quotas: null,
+  wrote: false,
+  turn: null,
   sealed: false,
   finished: false,
   looked: false,
@@ -129,6 +151,7 @@ export type Step =
       readonly operation: string;
     }
   | { readonly kind: 'read-quotas'; readonly scopes: readonly string[] }
+  | { readonly kind: 'take-turn'; readonly region: string }
   | { readonly kind: 'read-ending'; readonly zone: string; readonly instanceId: string }
   | ({ readonly kind: 'read-boot-report' } & MachineName)
   | ({ readonly kind: 'delete-machine' } & MachineName)
@@ -138,7 +161,7 @@ export type Step =
   | {
       readonly kind: 'pause';
       readonly milliseconds: number;
-      readonly again: 'insert' | 'operation';
+      readonly again: 'insert' | 'operation' | 'nothing';
     }
   | { readonly kind: 'publish-look' }
   | { readonly kind: 'finish' }

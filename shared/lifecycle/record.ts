@@ -1,5 +1,6 @@
 // The record: the only mutable state of a run, changed by compare-and-swap alone. Plain JSON, bounded
 // in size. What is not in here does not count.
+import type { TaskSummary } from '#shared/lifecycle/execution-ending.ts';
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
 import type { KeptMachine } from '#shared/lifecycle/kept.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
@@ -22,6 +23,8 @@ export interface Terms {
   readonly budgetUsd: number | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** Of one execution; absent: 1. */
+  readonly tasks?: number;
 }
 
 /** A place that did not give a machine, with the platform's reason and what that means for others. */
@@ -100,6 +103,8 @@ export interface AttemptEnd extends Ending {
   readonly exitCode: number | null;
   readonly detail: string;
   readonly atMs: number;
+  /** Of an execution that was judged by its tasks. */
+  readonly tasks?: TaskSummary;
 }
 
 export interface Attempt {
@@ -118,6 +123,10 @@ export interface Attempt {
   readonly order: StopOrder | null;
   readonly facts: MachineFacts | null;
   readonly end: AttemptEnd | null;
+  /** Of an execution: signs the event lines of its tasks. */
+  readonly eventKey?: string;
+  /** Answers in a row that too many executions are being started. */
+  readonly throttled?: number;
   /** Of a failed last attempt: its machine stays that long, and is deleted then. */
   readonly kept?: KeptMachine;
 }

@@ -17,6 +17,8 @@ export const DELETE_ALLOWANCE_SECONDS = 60;
 export interface AttemptResult {
   readonly attempt: number;
   readonly instance: string;
+  /** Of Cloud Run Jobs, short; null on a machine. */
+  readonly execution: string | null;
   readonly region: string | null;
   readonly zone: string | null;
   readonly machineType: string | null;
@@ -91,7 +93,8 @@ export function buildResult(
   if (end === null) throw new Error(`run ${record.runId} has not ended`);
   const last = record.attempts.at(-1);
   const facts = last?.facts ?? null;
-  const attempts = record.attempts.map((attempt) => attemptResult(attempt));
+  const attempts = record.attempts.map((attempt) => attemptResult(attempt, record));
+  const count = record.terms.tasks ?? 1;
   const succeeded = end.status === 'SUCCEEDED';
   const failure = { index: 0, status: end.status, cause: end.cause, exitCode: end.exitCode };
   return {
@@ -116,18 +119,23 @@ export function buildResult(
     costUsd: sum(attempts.map((attempt) => attempt.costUsd)),
     log: { tail: facts?.logTail ?? null, query: logQuery(record, settings) },
     outputs: facts?.outputs ?? [],
-    tasks: { count: 1, succeeded: succeeded ? 1 : 0, failed: succeeded ? [] : [failure] },
+    tasks: end.tasks ?? {
+      count,
+      succeeded: succeeded ? count : 0,
+      failed: succeeded ? [] : [failure],
+    },
   };
 }
 
-function attemptResult(attempt: Attempt): AttemptResult {
+function attemptResult(attempt: Attempt, { runtime, terms }: RunRecord): AttemptResult {
   const intent = workingIntent(attempt);
   const candidate = intent?.candidate ?? null;
   return {
     attempt: attempt.number,
     instance: attempt.instance,
+    execution: runtime === 'gce' ? null : (intent?.instanceId ?? null),
     region: candidate?.region ?? null,
-    zone: candidate?.zone ?? null,
+    zone: runtime === 'gce' ? (candidate?.zone ?? null) : null,
     machineType: candidate?.machineType ?? null,
     provisioningModel: candidate?.provisioningModel ?? null,
     startedAt: rfc3339(attempt.startedMs) ?? '',
@@ -135,18 +143,18 @@ function attemptResult(attempt: Attempt): AttemptResult {
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
-    costUsd: attemptCost(attempt),
+    costUsd: attemptCost(attempt, terms.tasks),
   };
 }
 
 /** From the order of the machine to the decision that ended it, or that lets it go, and its delete. */
-export function attemptCost(attempt: Attempt): number | null {
+export function attemptCost(attempt: Attempt, tasks = 1): number | null {
   const intent = workingIntent(attempt);
   if (intent === null) return 0;
   if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
   const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;
   const seconds = lastMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
-  return machineUsd(intent.candidate.usdPerHour, seconds);
+  return machineUsd(intent.candidate.usdPerHour, seconds * tasks);
 }
 
 function sum(values: readonly (number | null)[]): number | null {
@@ -200,11 +208,17 @@ function between(from: number | null, to: number | null): number | null {
 
 /** A filter for Cloud Logging: the output of the last attempt, whose tail stands beside it. */
 function logQuery(
-  { attempts, runId }: RunRecord,
+  { attempts, runId, runtime }: RunRecord,
   settings: { readonly project: string; readonly fullLog: 'logging' | 'none' },
 ): string | null {
-  const attempt = attempts.at(-1)?.number;
-  if (settings.fullLog === 'none' || attempt === undefined) return null;
+  const last = attempts.at(-1);
+  const attempt = last?.number;
+  if (last === undefined || (runtime === 'gce' && settings.fullLog === 'none')) return null;
+  if (runtime !== 'gce') {
+    const execution = workingIntent(last)?.instanceId;
+    if (!execution) return null;
+    return `resource.type="cloud_run_job" AND labels."run.googleapis.com/execution_name"="${execution}"`;
+  }
   const log = `projects/${settings.project}/logs/mayfly-container`;
   return `logName="${log}" AND labels.run_id="${runId}" AND labels.attempt="${attempt}"`;
 }

@@ -1,5 +1,6 @@
 // What to do with one machine that carries our label: the pure half of the sweep. A delete needs an
 // order in the record, or one of two exceptions: past its own deadline label, or without any record.
+import { isFinishing } from '#shared/lifecycle/end-attempt.ts';
 import { isKept } from '#shared/lifecycle/kept.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
@@ -23,7 +24,7 @@ export type Owner =
   | { readonly kind: 'unknown' };
 
 export type Verdict =
-  | { readonly kind: 'kept'; readonly why: 'live' | 'young' | 'failed' }
+  | { readonly kind: 'kept'; readonly why: 'live' | 'young' | 'failed' | 'finishing' }
   /** `sinceMs`: when it should have gone; null when that is not known. */
   | {
       readonly kind: 'doomed';
@@ -78,6 +79,7 @@ function judgeByRecord(machine: SweptMachine, record: RunRecord, nowMs: number):
   if (attempt === undefined) {
     return { kind: 'unknown', why: `run ${record.runId} has no attempt of that name` };
   }
+  if (isFinishing(record, attempt, nowMs)) return { kind: 'kept', why: 'finishing' };
   if (attempt.end !== null) {
     if (isKept(attempt, machine, nowMs)) return { kind: 'kept', why: 'failed' };
     const sinceMs = Math.max(attempt.end.atMs, attempt.kept?.untilMs ?? 0);

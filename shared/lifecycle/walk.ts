@@ -52,6 +52,7 @@ export function newAttempt(record: RunRecord, context: Context, creator: Creator
     order: null,
     facts: null,
     end: null,
+    ...(record.runtime === 'gce' ? {} : { eventKey: creator.eventKey }),
   };
 }
 
@@ -78,7 +79,30 @@ export function walkOn(
     return walkAgain(open, attempt, context);
   }
   if (context.nowMs >= creator.untilMs) return pause(open, context, 0);
-  return orderIntent(open, attempt, candidate, context);
+  const waits = awaitTurn(open, candidate, seen, context);
+  return waits ?? orderIntent(open, attempt, candidate, context);
+}
+
+/**
+ * Executions are started at a bounded rate: the next step towards the turn, which is in the record
+ * before it is waited for, so that nobody else takes the run up meanwhile. Null: go ahead.
+ */
+export function awaitTurn(
+  record: RunRecord,
+  { region }: Candidate,
+  { turn }: Observation,
+  context: Context,
+): Step | null {
+  if (record.runtime === 'gce') return null;
+  if (turn === null) return { kind: 'take-turn', region };
+  if (turn.kind === 'granted' && turn.atMs <= context.nowMs) return null;
+  const dueMs = turn.kind === 'granted' ? turn.atMs + PLACEMENT_LEASE_MS : turn.atMs;
+  if (record.state !== 'WAITING' || record.dueMs !== dueMs) {
+    const waiting = withState(record, 'WAITING', context.nowMs);
+    return { kind: 'write', record: { ...waiting, dueMs }, effects: [] };
+  }
+  if (turn.kind === 'later') return { kind: 'rest' };
+  return { kind: 'pause', milliseconds: turn.atMs - context.nowMs, again: 'nothing' };
 }
 
 /** All candidates once more after a pause, for as long as the request waits and waiting may help. */

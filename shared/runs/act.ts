@@ -1,6 +1,7 @@
 // What decisions order: creations, deletes, looks, results. A plain loop that cannot decide; each act
 // is idempotent, and one that is lost is done by a later pass.
 import type { ApiErrorDetail, DeleteInstanceReply, InsertReply } from '#shared/cloud/compute.ts';
+import type { ObjectStore } from '#shared/cloud/storage.ts';
 import type { Effect, InsertFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
 import { buildResult } from '#shared/lifecycle/result.ts';
@@ -17,6 +18,8 @@ export interface Creation {
   readonly plan: RunPlan;
   readonly scripts: GuestScripts;
   readonly inputs: readonly ResolvedInput[];
+  /** Any bucket that submit may read. */
+  readonly openBucket: (bucket: string) => ObjectStore;
 }
 
 export async function perform(
@@ -29,6 +32,8 @@ export async function perform(
       await publishLook(deps, record);
       return;
     case 'provisioning-marker': {
+      // Tasks may create their marker, and not overwrite one.
+      if (record.runtime !== 'gce') return;
       const attempt = record.attempts.at(-1);
       if (attempt === undefined) throw new Error(`run ${record.runId} has no attempt to mark`);
       await deps.store.write(

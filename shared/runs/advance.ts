@@ -14,29 +14,19 @@ import {
   type Step,
 } from '#shared/lifecycle/observation.ts';
 import { type Attempt, currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
-import {
-  type Creation,
-  deleteMachine,
-  finish,
-  forget,
-  insertMachine,
-  perform,
-  publishLook,
-} from '#shared/runs/act.ts';
+import { type Creation, finish, forget, perform, publishLook } from '#shared/runs/act.ts';
 import { readClaim, sealMarker, takeClaim } from '#shared/runs/claim.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
-import {
-  readBootReportOf,
-  readEnding,
-  readMachineFact,
-  readMarkerFact,
-  readOperationFact,
-  readQuotas,
-} from '#shared/runs/observe.ts';
+import { gce } from '#shared/runs/gce.ts';
+import { jobs } from '#shared/runs/jobs/jobs.ts';
+import { readMarkerFact } from '#shared/runs/observe.ts';
 import { type LoadedRecord, loadRecord, swapRecord } from '#shared/runs/record-store.ts';
+import type { Runtime, Work } from '#shared/runs/runtime.ts';
 
 const SWAPS_MAX = 5;
 const SWAP_PAUSE_MS = 1_000;
+
+const RUNTIMES: Readonly<Record<RunRecord['runtime'], Runtime>> = { gce, 'cloudrun-jobs': jobs };
 
 export interface PassOptions {
   readonly depth: Context['depth'];
@@ -103,6 +93,8 @@ class Pass {
           : {
               plan: creator.plan,
               nonce: entropy.nonce(),
+              eventKey: `${entropy.nonce()}${entropy.nonce()}`,
+              throttlesMax: settings.plan.jobs.max429Retries,
               ownIntent: this.#ownIntent,
               untilMs: creator.untilMs,
             },
@@ -124,6 +116,7 @@ class Pass {
         this.#see({ finished: true });
         return 'go on';
       case 'forget':
+        await this.#runtime().forget(this.#deps, this.#loaded.record);
         await forget(this.#deps, this.#loaded.record);
         return 'stop';
       case 'publish-look':
@@ -136,8 +129,23 @@ class Pass {
     }
   }
 
+  #work(): Work {
+    return { record: this.#loaded.record, attempt: this.#attempt() };
+  }
+
   #see(change: Partial<Observation>): void {
     this.#seen = { ...this.#seen, ...change };
+  }
+
+  #runtime(): Runtime {
+    return RUNTIMES[this.#loaded.record.runtime];
+  }
+
+  #workOf(instance: string): Work {
+    const { record } = this.#loaded;
+    const attempt = record.attempts.find((one) => one.instance === instance);
+    if (attempt === undefined) throw new Error(`${instance} is no attempt's machine`);
+    return { record, attempt };
   }
 
   #attempt(): Attempt {
@@ -157,6 +165,7 @@ class Pass {
     const reply = await swapRecord(store, this.#loaded, stamped);
     if (reply.kind === 'lost') return await this.#reload(next);
     this.#loaded = reply.loaded;
+    this.#see({ wrote: true });
     this.#afterWrite(before, next);
     for (const effect of effects) {
       if (effect.kind === 'delete-machine') {
@@ -171,10 +180,10 @@ class Pass {
 
   /** The end of a delete that found nothing is told to nobody: the machine is asked after once more. */
   async #delete({ instance, zone }: MachineName): Promise<void> {
-    const reply = await deleteMachine(this.#deps, this.#loaded.record.runId, instance, zone);
+    const gone = await this.#runtime().remove(this.#deps, this.#workOf(instance), zone);
     const key = machineKey(instance, zone);
     const { [key]: _there, ...others } = this.#seen.machines;
-    const machines = reply.kind === 'gone' ? others : this.#seen.machines;
+    const machines = gone ? others : this.#seen.machines;
     this.#see({ machines, deleted: [...this.#seen.deleted, key] });
   }
 
@@ -191,7 +200,7 @@ class Pass {
       next.attempts.length !== before.attempts.length || attempt?.intentCount !== intents;
     if (attempt !== null && attempt.intents.length > 0 && fresh) {
       this.#ownIntent = intentKey(attempt.number, attempt.intentCount);
-      this.#see({ tries: 0, machines: {} });
+      this.#see({ tries: 0, machines: {}, turn: null });
     }
   }
 
@@ -230,14 +239,22 @@ class Pass {
     const key = intentKey(attempt.number, number);
     const first = this.#ownIntent === key;
     const target = { record: this.#loaded.record, attempt, intent };
-    const fact = await insertMachine(this.#deps, creator, target, first);
+    const fact = await this.#runtime().insert(this.#deps, creator, target, first);
     // A call that was only limited made nothing: the next one is the first still.
     if (fact.kind !== 'rate-limited') this.#ownIntent = null;
-    this.#see({ inserts: { ...this.#seen.inserts, [key]: fact } });
+    this.#see({ inserts: { ...this.#seen.inserts, [key]: fact }, turn: null });
+    const again = fact.kind === 'rate-limited' && fact.untilMs !== undefined && fact.definite;
+    if (again) await this.#takeTurn(intent.candidate.region);
+  }
+
+  async #takeTurn(region: string): Promise<void> {
+    const untilMs = this.#options.creator?.untilMs ?? 0;
+    this.#see({ turn: await this.#runtime().takeTurn(this.#deps, region, untilMs) });
   }
 
   async #pause(step: Step & { kind: 'pause' }): Promise<void> {
     await this.#deps.clock.sleep(step.milliseconds);
+    if (step.again === 'nothing') return;
     const attempt = this.#attempt();
     const key = intentKey(attempt.number, attempt.intentCount);
     const { [key]: _insert, ...inserts } = this.#seen.inserts;
@@ -254,7 +271,10 @@ class Pass {
   ): Promise<void> {
     const deps = this.#deps;
     const { record } = this.#loaded;
+    const runtime = this.#runtime();
     switch (step.kind) {
+      case 'take-turn':
+        return await this.#takeTurn(step.region);
       case 'read-marker':
         return this.#see({ marker: await readMarkerFact(deps, this.#attempt()) });
       case 'read-claim':
@@ -264,15 +284,13 @@ class Pass {
       case 'seal-marker':
         return await this.#seal();
       case 'read-machine': {
-        const owner = record.attempts.find((attempt) => attempt.instance === step.instance);
-        if (owner === undefined) throw new Error(`${step.instance} is no attempt's machine`);
-        const fact = await readMachineFact(deps, owner, step.zone);
+        const fact = await runtime.read(deps, this.#workOf(step.instance), step.zone);
         const machines = { ...this.#seen.machines, [machineKey(step.instance, step.zone)]: fact };
         // The marker is read after its machine is known to be gone, never before (R3).
         return this.#see(fact.kind === 'there' ? { machines } : { machines, marker: null });
       }
       case 'read-operation': {
-        const fact = await readOperationFact(deps, step.zone, step.operation);
+        const fact = await runtime.readOperation(deps, this.#work(), step);
         const done = fact.kind === 'succeeded' || fact.kind === 'failed';
         return this.#see({
           operations: { ...this.#seen.operations, [step.key]: fact },
@@ -280,13 +298,13 @@ class Pass {
         });
       }
       case 'read-quotas':
-        return this.#see({ quotas: await readQuotas(deps, record.runId, step.scopes) });
+        return this.#see({ quotas: await runtime.readQuotas(deps, record.runId, step.scopes) });
       case 'read-ending': {
-        const ending = await readEnding(deps, step.zone, step.instanceId);
+        const ending = await runtime.readEnding(deps, this.#work(), step.zone, step.instanceId);
         return this.#see({ endings: { ...this.#seen.endings, [step.instanceId]: ending } });
       }
       case 'read-boot-report': {
-        const report = await readBootReportOf(deps, step.instance, step.zone);
+        const report = await runtime.readBootReport(deps, this.#work(), step.zone);
         const key = machineKey(step.instance, step.zone);
         return this.#see({ bootReports: { ...this.#seen.bootReports, [key]: report } });
       }

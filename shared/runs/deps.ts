@@ -4,12 +4,19 @@ import type { Compute } from '#shared/cloud/compute.ts';
 import type { Settings } from '#shared/cloud/config.ts';
 import type { Log } from '#shared/cloud/log.ts';
 import type { Publisher } from '#shared/cloud/pubsub.ts';
+import type { RunJobs } from '#shared/cloud/run-jobs.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import type { UrlSigner } from '#shared/cloud/url-signer.ts';
+import type { Turns } from '#shared/runs/jobs/turns.ts';
 
 export interface RunDeps {
   readonly settings: Settings;
   readonly store: ObjectStore;
   readonly compute: Compute;
+  readonly jobs: RunJobs;
+  readonly signer: UrlSigner;
+  /** Of this process, shared by all its deliveries. */
+  readonly turns: Turns;
   readonly publisher: Publisher;
   readonly clock: Clock;
   readonly entropy: Entropy;

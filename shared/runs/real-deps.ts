@@ -6,19 +6,23 @@ import { readSettings } from '#shared/cloud/config.ts';
 import { createLog } from '#shared/cloud/log.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { DEPLOYMENT_OBJECT } from '#shared/plan/objects.ts';
+import { Turns } from '#shared/runs/jobs/turns.ts';
 
 export const systemLog = createLog((line) => process.stdout.write(line));
 
 /** Throws when a setting is wrong, or when the bucket is another deployment's. */
 export async function realDeps() {
   const settings = readSettings(process.env);
-  const { store, openBucket, compute, publisher } = createClients(settings);
+  const { store, openBucket, compute, jobs, publisher, signer } = createClients(settings);
   await requireDeployment(store, settings.plan.bucket, settings.plan.deployment);
   return {
     settings,
     store,
     openBucket,
     compute,
+    jobs,
+    signer,
+    turns: new Turns(settings.plan.jobs),
     publisher,
     clock: systemClock,
     entropy: systemEntropy,

@@ -148,6 +148,8 @@ export const creator = (
   plan: { candidates: [candidate()], request: { resources: { gpu } }, ...change } as RunPlan,
   nonce: 'fedcba9876543210fedcba9876543210',
   ownIntent: null,
+  eventKey: 'e'.repeat(64),
+  throttlesMax: 6,
   untilMs: Number.POSITIVE_INFINITY,
 });
 
