@@ -1,0 +1,45 @@
+// The fence of an attempt: one create-only object an execution. Whoever does not hold it does not work.
+
+import { ask, NoAnswer, readText } from '#shared/guest/supervisor/http.ts';
+import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
+import type { TaskEnvironment } from '#shared/guest/supervisor/task-environment.ts';
+import { hashNonce } from '#shared/lifecycle/marker.ts';
+import type { Bootstrap } from '#shared/plan/bootstrap.ts';
+
+/**
+ * True when this execution holds the claim: it was free, or another task of the execution took it, or
+ * our own reply was lost. Throws NoAnswer when that cannot be learnt before the deadline.
+ */
+export async function takeClaim(
+  deps: SupervisorDeps,
+  task: TaskEnvironment,
+  { claim, deadline }: Bootstrap,
+): Promise<boolean> {
+  const body = JSON.stringify({
+    by: 'machine',
+    instanceId: task.execution,
+    zone: task.region,
+    bootId: `task-${task.task}`,
+    nonceSha256: hashNonce(task.nonce),
+  });
+  const limits = { untilMs: Date.parse(deadline), stop: deps.terminated };
+  const { url, headers } = claim.put;
+  const put = { method: 'PUT', url, headers, body: async () => body, ...limits } as const;
+  const { status, value } = await ask(deps, put, readText);
+  if (status === 200) return true;
+  if (status !== 412) throw new NoAnswer(`claim: HTTP ${status} ${value}`);
+  const get = { method: 'GET', ...claim.get, ...limits } as const;
+  const held = await ask(deps, get, readText);
+  if (held.status !== 200)
+    throw new NoAnswer(`claim: held, and not to be read: HTTP ${held.status}`);
+  return holderOf(held.value) === task.execution;
+}
+
+function holderOf(text: string): unknown {
+  try {
+    const holder = JSON.parse(text) as { by?: unknown; instanceId?: unknown } | null;
+    return holder?.by === 'machine' ? holder.instanceId : null;
+  } catch {
+    return null;
+  }
+}

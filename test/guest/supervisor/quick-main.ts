@@ -1,0 +1,9 @@
+// The supervisor as a real process with periods that a test can wait for; otherwise as main.ts.
+import { processDeps } from '#shared/guest/supervisor/process-deps.ts';
+import { supervise } from '#shared/guest/supervisor/supervise.ts';
+
+const real = processDeps();
+const periods = { ...real.periods, ...JSON.parse(process.env.TEST_PERIODS ?? '{}') };
+const cgroupDir = process.env.TEST_CGROUP ?? real.cgroupDir;
+process.exitCode = await supervise({ ...real, periods, cgroupDir });
+process.exit();

@@ -1,0 +1,185 @@
+// One execution for a test: a bootstrap in a real HTTP server, and the supervisor as a real process.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Periods } from '#shared/guest/supervisor/supervisor-deps.ts';
+import { isGenuine, type SignedEvent, type TaskEvent } from '#shared/lifecycle/task-event.ts';
+import { BOOTSTRAP_SCHEMA, type Bootstrap } from '#shared/plan/bootstrap.ts';
+import { claimObject } from '#shared/plan/objects.ts';
+import { BUCKET, ObjectServer } from '#test/guest/supervisor/object-server.ts';
+
+export const NONCE = '0123456789abcdef0123456789abcdef';
+export const EVENT_KEY = 'a1'.repeat(32);
+export const INSTANCE = 'mayfly-fit-9-abcdef012345-1';
+export const EXECUTION = 'mayfly-base-ml-m-x7k2p';
+const QUICK: Partial<Periods> = {
+  backoffMs: 5,
+  backoffMaxMs: 20,
+  killGraceMs: 300,
+  stopGraceMs: 300,
+  flushMs: 3_000,
+  timeoutFlushMs: 3_000,
+};
+const QUICK_MAIN = fileURLToPath(new URL('./quick-main.ts', import.meta.url));
+
+export interface TaskChoices {
+  readonly bootstrap?: Partial<Bootstrap>;
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly periods?: Partial<Periods>;
+  readonly main?: readonly string[];
+}
+
+export interface EndedTask {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly events: readonly TaskEvent[];
+}
+
+export class TaskMachine implements AsyncDisposable {
+  readonly server: ObjectServer;
+  readonly root = mkdtempSync(join(tmpdir(), 'mayfly-task-'));
+  readonly #started: ChildProcess[] = [];
+
+  private constructor(server: ObjectServer) {
+    this.server = server;
+  }
+
+  static async start(): Promise<TaskMachine> {
+    return new TaskMachine(await ObjectServer.start());
+  }
+
+  bootstrap(choices: Partial<Bootstrap> = {}): Bootstrap {
+    const { server } = this;
+    const claim = claimObject('fit-9', choices.attempt ?? 1);
+    return {
+      schema: BOOTSTRAP_SCHEMA,
+      runId: 'fit-9',
+      attempt: 1,
+      nonce: NONCE,
+      instance: INSTANCE,
+      region: 'europe-west1',
+      taskCount: 1,
+      command: ['/bin/sh', '-c'],
+      args: ['echo done'],
+      workingDir: null,
+      env: {},
+      timeoutSeconds: 600,
+      deadline: new Date(Date.now() + 3_600_000).toISOString(),
+      eventKey: EVENT_KEY,
+      claim: {
+        put: server.signed(claim, { 'x-goog-if-generation-match': '0' }),
+        get: server.signed(claim),
+      },
+      marker: { form: server.form('runs/gce-status/'), prefix: `runs/gce-status/${INSTANCE}` },
+      package: null,
+      inputs: [],
+      outputs: [],
+      checkpoints: [],
+      ...choices,
+    };
+  }
+
+  /** Starts the supervisor of one task; the bootstrap object is written unless `keep`. */
+  launch(choices: TaskChoices = {}, keep: 'write' | 'keep' = 'write'): LaunchedTask {
+    const bootstrap = this.bootstrap(choices.bootstrap);
+    if (keep === 'write') {
+      this.server.put(`runs/bootstrap/${bootstrap.nonce}`, JSON.stringify(bootstrap));
+    }
+    const env = {
+      PATH: process.env.PATH,
+      MAYFLY_RUN_ID: bootstrap.runId,
+      MAYFLY_NONCE: bootstrap.nonce,
+      MAYFLY_ATTEMPT: String(bootstrap.attempt),
+      MAYFLY_DEADLINE: bootstrap.deadline,
+      MAYFLY_BOOTSTRAP_URL: `http://${this.server.host}/${BUCKET}/runs/bootstrap/{nonce}`,
+      MAYFLY_REGION: 'europe-west1',
+      MAYFLY_CLASS: 'M',
+      MAYFLY_ROOT: this.root,
+      GCE_METADATA_HOST: this.server.host,
+      CLOUD_RUN_EXECUTION: EXECUTION,
+      CLOUD_RUN_TASK_INDEX: '0',
+      CLOUD_RUN_TASK_COUNT: String(bootstrap.taskCount),
+      CLOUD_RUN_TASK_ATTEMPT: '0',
+      TEST_PERIODS: JSON.stringify({ ...QUICK, ...choices.periods }),
+      TEST_CGROUP: join(this.root, 'cgroup'),
+      ...choices.variables,
+    };
+    const args = choices.main ?? [QUICK_MAIN];
+    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#started.push(child);
+    return new LaunchedTask(child);
+  }
+
+  async run(choices: TaskChoices = {}, keep: 'write' | 'keep' = 'write'): Promise<EndedTask> {
+    return await this.launch(choices, keep).ended;
+  }
+
+  marker(task?: number): Record<string, unknown> {
+    const name = `runs/gce-status/${INSTANCE}${task === undefined ? '' : `.${task}`}.json`;
+    return JSON.parse(this.server.text(name) ?? 'null') as Record<string, unknown>;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const child of this.#started) if (child.exitCode === null) child.kill('SIGKILL');
+    await this.server[Symbol.asyncDispose]();
+    rmSync(this.root, { recursive: true, force: true });
+  }
+}
+
+export class LaunchedTask {
+  readonly #child: ChildProcess;
+  #stdout = '';
+  #stderr = '';
+  #watches: { readonly text: string; readonly see: () => void }[] = [];
+  readonly ended: Promise<EndedTask>;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => this.#hear(text, ''));
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => this.#hear('', text));
+    this.ended = once(child, 'close').then(([code, signal]) => ({
+      code,
+      signal,
+      stdout: this.#stdout,
+      stderr: this.#stderr,
+      events: eventsOf(this.#stdout),
+    }));
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Resolves when the text has stood in what the task printed; rejects when it ends without. */
+  async prints(text: string): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    if (this.#stdout.includes(text)) return;
+    this.#watches.push({ text, see: resolve });
+    const over = this.ended.then((end) => {
+      if (!end.stdout.includes(text))
+        throw new Error(`it ended without ${text}: ${end.stdout}${end.stderr}`);
+    });
+    await Promise.race([promise, over]);
+  }
+
+  #hear(stdout: string, stderr: string): void {
+    this.#stdout += stdout;
+    this.#stderr += stderr;
+    for (const { text, see } of this.#watches) if (this.#stdout.includes(text)) see();
+  }
+}
+
+/** The event lines of an output; each must carry a right signature. */
+export function eventsOf(stdout: string): TaskEvent[] {
+  return stdout.split('\n').flatMap((line) => {
+    if (!line.includes('"mayfly_event"')) return [];
+    const { mayfly_event } = JSON.parse(line) as { mayfly_event: SignedEvent };
+    if (!isGenuine(EVENT_KEY, mayfly_event)) throw new Error(`not signed: ${line}`);
+    return [JSON.parse(mayfly_event.payload) as TaskEvent];
+  });
+}
