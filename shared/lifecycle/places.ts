@@ -49,7 +49,11 @@ function isSpent(candidate: Candidate, tried: readonly Place[]): boolean {
       case 'wait':
         return samePlace(place, candidate) && place.tries > PLACE_WAITS_MAX;
       case 'next-region':
-        return regionOf(place.zone) === candidate.region && sameKind(place, candidate);
+        // An execution's place is the region itself.
+        return (
+          [place.zone, regionOf(place.zone)].includes(candidate.region) &&
+          sameKind(place, candidate)
+        );
       case 'next-machine-type':
         return place.machineType === candidate.machineType;
       default:
