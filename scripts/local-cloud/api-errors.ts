@@ -52,10 +52,22 @@ const REASONS: Readonly<Record<number, string>> = {
 };
 
 /** A planted status in the shape of the service that the method belongs to. */
-export function plantedRefusal(method: string, status: number, reason?: string): Reply {
-  const message = `Planted fault: ${method} answers ${status}.`;
-  if (method.startsWith('storage.') || method.startsWith('compute.')) {
-    return refuse(status, reason ?? REASONS[status] ?? 'backendError', message);
-  }
-  return refuseRpc(status, message);
+export function plantedRefusal(
+  method: string,
+  fault: {
+    readonly status?: number;
+    readonly reason?: string;
+    readonly message?: string;
+    readonly retryAfterSeconds?: number;
+  },
+): Reply {
+  const { status = 503, reason, retryAfterSeconds } = fault;
+  const message = fault.message ?? `Planted fault: ${method} answers ${status}.`;
+  const older = method.startsWith('storage.') || method.startsWith('compute.');
+  const refusal = older
+    ? refuse(status, reason ?? REASONS[status] ?? 'backendError', message)
+    : refuseRpc(status, message, reason);
+  return retryAfterSeconds === undefined
+    ? refusal
+    : { ...refusal, headers: { 'retry-after': String(retryAfterSeconds) } };
 }

@@ -22,6 +22,9 @@ import { sinkMethods } from '#scripts/local-cloud/logging/sinks.ts';
 import { metadataMethods } from '#scripts/local-cloud/metadata/answers.ts';
 import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.ts';
 import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
+import { executionMethods } from '#scripts/local-cloud/run/executions.ts';
+import { jobMethods } from '#scripts/local-cloud/run/jobs.ts';
+import { startMethods } from '#scripts/local-cloud/run/start.ts';
 import { schedulerMethods } from '#scripts/local-cloud/scheduler/jobs.ts';
 import { secretMethods } from '#scripts/local-cloud/secrets/secrets.ts';
 import { bucketMethods } from '#scripts/local-cloud/storage/buckets.ts';
@@ -45,6 +48,9 @@ const SERVICES: readonly Methods[] = [
   listMethods,
   diskMethods,
   placeMethods,
+  jobMethods,
+  startMethods,
+  executionMethods,
   topicMethods,
   subscriptionMethods,
   keyMethods,

@@ -22,6 +22,7 @@ const NAME_PARAMS = [
   'machineType',
   'topic',
   'subscription',
+  'execution',
   'job',
   'secret',
   'filter',

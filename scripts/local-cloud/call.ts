@@ -75,7 +75,49 @@ export interface MachineGoneEvent extends MachineIdentity {
 }
 
 export type MachineEvent = MachineStartedEvent | MachineStoppingEvent | MachineGoneEvent;
-export type WorldEvent = PushEvent | MachineEvent;
+
+/** One attempt of one task of an execution on Cloud Run. */
+export interface JobTask {
+  /** `projects/P/locations/R/jobs/J/executions/E`. */
+  readonly execution: string;
+  readonly task: number;
+  /** Counts from 0. */
+  readonly attempt: number;
+  /** Short, as `job` is. */
+  readonly executionName: string;
+  readonly job: string;
+  readonly region: string;
+  readonly project: string;
+}
+
+/** The task's container starts. How it ends comes back as the call `local.run.taskEnded`. */
+export interface JobTaskStartedEvent extends JobTask {
+  readonly kind: 'task-started';
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  /** The Job's variables, the overrides, and the platform's own. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly principal: string | null;
+}
+
+/** TERM was sent; KILL follows at `killMs`. */
+export interface JobTaskStoppingEvent extends JobTask {
+  readonly kind: 'task-stopping';
+  readonly killMs: number;
+}
+
+/** KILL: nothing of this attempt runs any more. */
+export interface JobTaskKilledEvent extends JobTask {
+  readonly kind: 'task-killed';
+}
+
+export type JobTaskEvent = JobTaskStartedEvent | JobTaskStoppingEvent | JobTaskKilledEvent;
+export type WorldEvent = PushEvent | MachineEvent | JobTaskEvent;
+
+export function isMachineEvent(event: WorldEvent): event is MachineEvent {
+  return event.kind.startsWith('machine-');
+}
 
 /** What a handler sees: the world, the instant, and where events go. */
 export interface Context {

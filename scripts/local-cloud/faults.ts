@@ -21,6 +21,9 @@ export interface Fault {
   /** With `status`: the code, and the reason where the code alone does not say it. */
   readonly status?: number;
   readonly reason?: string;
+  readonly message?: string;
+  /** Sent as the header Retry-After. */
+  readonly retryAfterSeconds?: number;
   /** How many calls it hits; `Infinity` until it is taken away. */
   readonly times: number;
 }
@@ -84,7 +87,7 @@ export function disturb(fault: Fault, call: Call, perform: () => Reply): Reply {
     perform();
   }
   if (fault.kind === 'status') {
-    return plantedRefusal(call.method, fault.status ?? 503, fault.reason);
+    return plantedRefusal(call.method, fault);
   }
   return { status: fault.kind === 'garbage' ? 200 : 0, headers: {}, disturbance: fault.kind };
 }

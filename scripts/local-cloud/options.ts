@@ -50,6 +50,19 @@ export interface ComputeOptions {
   readonly projectNumber: string;
 }
 
+export interface RunOptions {
+  /** `jobs.run` calls a minute of a project in a region; beyond them 429. */
+  readonly runsPerMinute: number;
+  /** From the call to the first tasks. */
+  readonly startMs: number;
+  /** From TERM to KILL, at a time-out as at a cancel. */
+  readonly termGraceMs: number;
+  /** How long after its creation an execution stays invisible to lists. */
+  readonly listLagMs: number;
+  /** Beyond so many the oldest ended executions of a Job go, but none of the last seven days. */
+  readonly executionsKept: number;
+}
+
 export interface PubsubOptions {
   /** From publish to the first push. */
   readonly deliveryMs: number;
@@ -85,15 +98,17 @@ export interface WorldOptions {
   readonly secrets: Readonly<Record<string, string>>;
   readonly storage: StorageOptions;
   readonly compute: ComputeOptions;
+  readonly run: RunOptions;
   readonly pubsub: PubsubOptions;
   readonly logging: LoggingOptions;
 }
 
 /** Options as a caller gives them: any part may be missing. */
 export interface WorldChoices
-  extends Partial<Omit<WorldOptions, 'storage' | 'compute' | 'pubsub' | 'logging'>> {
+  extends Partial<Omit<WorldOptions, 'storage' | 'compute' | 'run' | 'pubsub' | 'logging'>> {
   readonly storage?: Partial<StorageOptions>;
   readonly compute?: Partial<ComputeOptions>;
+  readonly run?: Partial<RunOptions>;
   readonly pubsub?: Partial<PubsubOptions>;
   readonly logging?: { readonly bytesMax?: number; readonly sink?: Partial<DispatchOptions> };
 }
@@ -128,6 +143,14 @@ const COMPUTE_DEFAULTS: ComputeOptions = {
   projectNumber: '100000000001',
 };
 
+const RUN_DEFAULTS: RunOptions = {
+  runsPerMinute: 180,
+  startMs: 5000,
+  termGraceMs: 10_000,
+  listLagMs: 0,
+  executionsKept: 1000,
+};
+
 export function completeOptions(choices: WorldChoices): WorldOptions {
   return {
     project: 'local-project',
@@ -139,6 +162,7 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     ...choices,
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },
     compute: { ...COMPUTE_DEFAULTS, ...choices.compute },
+    run: { ...RUN_DEFAULTS, ...choices.run },
     pubsub: { deliveryMs: 0, duplication: 0, ...choices.pubsub },
     logging: {
       bytesMax: choices.logging?.bytesMax ?? 32 * 1024 * 1024,

@@ -20,6 +20,8 @@ export function readFault(value: JsonObject): Fault | null {
   }
   const status = asNumber(value.status);
   const reason = asString(value.reason);
+  const message = asString(value.message);
+  const retryAfterSeconds = asNumber(value.retryAfterSeconds);
   return {
     match: readMatch(asObject(value.match)),
     effect,
@@ -27,6 +29,8 @@ export function readFault(value: JsonObject): Fault | null {
     times: value.times === 'always' ? Number.POSITIVE_INFINITY : (asNumber(value.times) ?? 1),
     ...(status === undefined ? {} : { status }),
     ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   };
 }
 

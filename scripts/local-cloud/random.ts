@@ -43,4 +43,19 @@ export class Random {
     }
     return text;
   }
+
+  /** So many signs out of the given ones. */
+  text(count: number, signs: string): string {
+    let text = '';
+    while (text.length < count) {
+      text += signs.charAt(this.below(signs.length));
+    }
+    return text;
+  }
+
+  /** In the form of a UUID. */
+  uuid(): string {
+    const digits = this.hexadecimal(32);
+    return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+  }
 }

@@ -4,6 +4,7 @@ import { removeDisk } from '#scripts/local-cloud/compute/disks.ts';
 import { endByTtl, stepMachine } from '#scripts/local-cloud/compute/lifecycle.ts';
 import { expireOperation, startOperation } from '#scripts/local-cloud/compute/operations.ts';
 import { deliver, expireDelivery, publishPending } from '#scripts/local-cloud/pubsub/delivery.ts';
+import { killTask, startExecution, timeTaskOut } from '#scripts/local-cloud/run/lifecycle.ts';
 import { runSlot, settleAttempt } from '#scripts/local-cloud/scheduler/jobs.ts';
 import type { TimerTask } from '#scripts/local-cloud/timers.ts';
 
@@ -38,6 +39,15 @@ export function runTask(context: Context, task: TimerTask): void {
       break;
     case 'attempt-deadline':
       settleAttempt(context, task.attempt, 0);
+      break;
+    case 'execution-start':
+      startExecution(context, task.execution);
+      break;
+    case 'task-timeout':
+      timeTaskOut(context, task);
+      break;
+    case 'task-kill':
+      killTask(context, task);
       break;
     default:
       task satisfies never;

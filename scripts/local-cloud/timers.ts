@@ -12,7 +12,20 @@ export type TimerTask =
   | { readonly kind: 'deliver'; readonly subscription: string; readonly message: string }
   | { readonly kind: 'delivery-deadline'; readonly delivery: string }
   | { readonly kind: 'job-slot'; readonly job: string; readonly epoch: number }
-  | { readonly kind: 'attempt-deadline'; readonly attempt: string };
+  | { readonly kind: 'attempt-deadline'; readonly attempt: string }
+  | { readonly kind: 'execution-start'; readonly execution: string }
+  | {
+      readonly kind: 'task-timeout';
+      readonly execution: string;
+      readonly task: number;
+      readonly attempt: number;
+    }
+  | {
+      readonly kind: 'task-kill';
+      readonly execution: string;
+      readonly task: number;
+      readonly attempt: number;
+    };
 
 export interface Timer {
   readonly dueMs: number;

@@ -13,6 +13,7 @@ import {
 } from '#scripts/local-cloud/options.ts';
 import { createPubsub, type PubsubState } from '#scripts/local-cloud/pubsub/state.ts';
 import { Random } from '#scripts/local-cloud/random.ts';
+import { createRun, type RunState } from '#scripts/local-cloud/run/state.ts';
 import { createScheduler, type SchedulerState } from '#scripts/local-cloud/scheduler/state.ts';
 import { createSecrets, type SecretsState } from '#scripts/local-cloud/secrets/state.ts';
 import { createStorage, type StorageState } from '#scripts/local-cloud/storage/state.ts';
@@ -28,6 +29,7 @@ export interface World {
   readonly keys: KeyRing;
   readonly storage: StorageState;
   readonly compute: ComputeState;
+  readonly run: RunState;
   readonly pubsub: PubsubState;
   readonly scheduler: SchedulerState;
   readonly secrets: SecretsState;
@@ -49,6 +51,7 @@ export function createWorld(choices: WorldChoices = {}): World {
     keys: new KeyRing(),
     storage: createStorage(options.buckets),
     compute: createCompute(options.compute),
+    run: createRun(),
     pubsub: createPubsub(),
     scheduler: createScheduler(),
     secrets: createSecrets(options.secrets),

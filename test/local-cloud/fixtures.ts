@@ -1,6 +1,13 @@
 // A world with one clock that the test moves, and bodies of which a test names only what it is about.
 import { advance, apply, nextDueMs } from '#scripts/local-cloud/apply.ts';
-import type { Call, PushEvent, Reply, WorldEvent } from '#scripts/local-cloud/call.ts';
+import {
+  type Call,
+  isMachineEvent,
+  type JobTaskEvent,
+  type PushEvent,
+  type Reply,
+  type WorldEvent,
+} from '#scripts/local-cloud/call.ts';
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
 
@@ -66,7 +73,13 @@ export class TestWorld {
 
   /** Kinds of the machine events, in order. */
   machineEvents(): string[] {
-    return this.events.filter((event) => event.kind !== 'push').map(({ kind }) => kind);
+    return this.events.filter(isMachineEvent).map(({ kind }) => kind);
+  }
+
+  taskEvents(): JobTaskEvent[] {
+    return this.events.filter(
+      (event): event is JobTaskEvent => event.kind !== 'push' && !isMachineEvent(event),
+    );
   }
 
   instance(

@@ -9,7 +9,12 @@ import { handleDead, handleSubmit, handleUnreadable } from '#functions/submit/ha
 import { handleSweep } from '#functions/sweep/handler.ts';
 import type { SweepReport } from '#functions/sweep/report.ts';
 import { advance, apply, nextDueMs } from '#scripts/local-cloud/apply.ts';
-import type { Call, PushEvent, WorldEvent } from '#scripts/local-cloud/call.ts';
+import {
+  type Call,
+  isMachineEvent,
+  type PushEvent,
+  type WorldEvent,
+} from '#scripts/local-cloud/call.ts';
 import { type Around, inProcessCloud } from '#scripts/local-cloud/in-process.ts';
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
@@ -248,7 +253,7 @@ export class Kernel {
   take(events: readonly WorldEvent[]): void {
     for (const event of events) {
       if (event.kind === 'push') this.spawn(this.#push(event));
-      else this.#machines.take(event);
+      else if (isMachineEvent(event)) this.#machines.take(event);
     }
   }
 

@@ -10,6 +10,8 @@ export interface Route {
 const ZONE = '/compute/v1/projects/{project}/zones/{zone}';
 const PROJECT = '/compute/v1/projects/{project}';
 const SECRETS = '/v1/projects/{project}/secrets';
+const RUN = '/v2/projects/{project}/locations/{location}';
+const KNATIVE = '/apis/run.googleapis.com/v1/namespaces/{namespace}';
 const JOBS = '/v1/projects/{project}/locations/{location}/jobs';
 
 const routes = (text: string): Route[] =>
@@ -92,6 +94,21 @@ export const ROUTES: readonly Route[] = [
     POST   ${JOBS}/{job}:run                            cloudscheduler.jobs.run
     POST   ${JOBS}/{job}:pause                          cloudscheduler.jobs.pause
     POST   ${JOBS}/{job}:resume                         cloudscheduler.jobs.resume
+
+    POST   ${RUN}/jobs                                         run.projects.locations.jobs.create
+    GET    ${RUN}/jobs                                         run.projects.locations.jobs.list
+    GET    ${RUN}/jobs/{job}                                   run.projects.locations.jobs.get
+    DELETE ${RUN}/jobs/{job}                                   run.projects.locations.jobs.delete
+    POST   ${RUN}/jobs/{job}:run                               run.projects.locations.jobs.run
+    GET    ${RUN}/jobs/{job}/executions                        run.projects.locations.jobs.executions.list
+    GET    ${RUN}/jobs/{job}/executions/{execution}            run.projects.locations.jobs.executions.get
+    DELETE ${RUN}/jobs/{job}/executions/{execution}            run.projects.locations.jobs.executions.delete
+    POST   ${RUN}/jobs/{job}/executions/{execution}:cancel     run.projects.locations.jobs.executions.cancel
+    GET    ${RUN}/jobs/{job}/executions/{execution}/tasks      run.projects.locations.jobs.executions.tasks.list
+    GET    ${RUN}/operations/{operation}                       run.projects.locations.operations.get
+    GET    ${KNATIVE}/executions                               run.namespaces.executions.list
+    GET    ${KNATIVE}/executions/{execution}                   run.namespaces.executions.get
+    GET    ${KNATIVE}/jobs                                     run.namespaces.jobs.list
 
     POST   ${SECRETS}                                         secretmanager.secrets.create
     POST   ${SECRETS}/{secret}:addVersion                      secretmanager.secrets.addVersion

@@ -2,12 +2,14 @@
 // to those who carry them out.
 import { EventEmitter, once } from 'node:events';
 import { advance, apply, nextDueMs } from '#scripts/local-cloud/apply.ts';
-import type {
-  Call,
-  MachineEvent,
-  PushEvent,
-  Reply,
-  WorldEvent,
+import {
+  type Call,
+  isMachineEvent,
+  type JobTaskEvent,
+  type MachineEvent,
+  type PushEvent,
+  type Reply,
+  type WorldEvent,
 } from '#scripts/local-cloud/call.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 
@@ -16,6 +18,7 @@ const TIMER_MS_MAX = 2_147_483_647;
 export interface RuntimeListeners {
   readonly push: (event: PushEvent) => void;
   readonly machine: (event: MachineEvent) => void;
+  readonly task: (event: JobTaskEvent) => void;
 }
 
 export class Runtime {
@@ -63,8 +66,10 @@ export class Runtime {
     for (const event of events) {
       if (event.kind === 'push') {
         this.#listeners.push(event);
-      } else {
+      } else if (isMachineEvent(event)) {
         this.#listeners.machine(event);
+      } else {
+        this.#listeners.task(event);
       }
     }
     this.#plan();

@@ -65,6 +65,7 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
     push: (event) =>
       void gate.pass(event.url, () => carryOutPush(runtime, event, stop.signal)).catch(failed),
     machine: (event) => machines?.carryOut(event),
+    task: () => {},
   });
   if (options.machineHost !== undefined) {
     const host = options.machineHost((id) => powerOff(runtime, id));
