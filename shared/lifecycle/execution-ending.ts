@@ -160,26 +160,40 @@ interface PlatformRow {
   readonly holds: (task: TaskReport, text: string, report: ExecutionReport) => boolean;
 }
 
+const OUT_OF_MEMORY = {
+  cause: 'out-of-memory',
+  exitCode: 137,
+  says: 'the task was killed for its memory',
+} as const;
+const OUT_OF_TIME = {
+  cause: 'timeout',
+  exitCode: 143,
+  says: 'the platform ended the task at its time limit',
+} as const;
+
 /** A task without a last word, first match wins. Source: the task results that Cloud Run gives. */
 const PLATFORM_ROWS: readonly PlatformRow[] = [
   {
-    cause: 'out-of-memory',
-    exitCode: 137,
-    says: 'the task was killed for its memory',
-    holds: ({ exitCode, termSignal }, text) =>
-      exitCode === 137 || termSignal === 9 || /memory limit|out of memory/i.test(text),
+    ...OUT_OF_MEMORY,
+    holds: (_task, text) => /memory limit|out of memory/i.test(text),
   },
   {
     cause: 'cancelled-outside',
     says: 'the execution was cancelled, not by Mayfly',
     holds: (_task, _text, { cancelled }) => cancelled,
   },
+  // The platform kills what does not heed its TERM: the text tells that from memory.
   {
-    cause: 'timeout',
-    exitCode: 143,
-    says: 'the platform ended the task at its time limit',
-    holds: ({ exitCode, termSignal }, text) =>
-      exitCode === 143 || termSignal === 15 || /timed? ?out|timeout|deadline/i.test(text),
+    ...OUT_OF_TIME,
+    holds: (_task, text) => /timed? ?out|timeout|deadline/i.test(text),
+  },
+  {
+    ...OUT_OF_MEMORY,
+    holds: ({ exitCode, termSignal }) => exitCode === 137 || termSignal === 9,
+  },
+  {
+    ...OUT_OF_TIME,
+    holds: ({ exitCode, termSignal }) => exitCode === 143 || termSignal === 15,
   },
   {
     cause: 'interrupted',

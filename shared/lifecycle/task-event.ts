@@ -1,8 +1,11 @@
 // An event line of a task: what its supervisor prints, and `signals` reads after the log brought it.
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { isRunId } from '#shared/plan/run-id.ts';
+
+const NUMBERS_A_TASK = 1_000_000;
 
 /** Event numbers of task i begin at `taskSequence(i, 0)`, so that those of all tasks are told apart. */
-export const taskSequence = (task: number, n: number) => task * 1_000_000 + n;
+export const taskSequence = (task: number, n: number) => task * NUMBERS_A_TASK + n;
 
 export const EVENT_KINDS = [
   'claimed',
@@ -46,3 +49,23 @@ export function isGenuine(key: string, { payload, hmac }: SignedEvent): boolean 
   const right = macOf(key, payload);
   return given.length === right.length && timingSafeEqual(given, right);
 }
+
+/** An event as its payload says it, whoever has written that; null when it is none. */
+export function readTaskEvent(payload: string): TaskEvent | null {
+  let value: Partial<Record<keyof TaskEvent, unknown>> | null;
+  try {
+    value = JSON.parse(payload);
+  } catch {
+    return null;
+  }
+  const { runId, attempt, task, seq, kind, atMs, data } = value ?? {};
+  const known = EVENT_KINDS.find((name) => name === kind);
+  if (!isRunId(runId) || !isCount(attempt) || attempt === 0 || known === undefined) return null;
+  if (!isCount(task) || !isCount(seq) || Math.floor(seq / NUMBERS_A_TASK) !== task) return null;
+  if (!isCount(atMs) || typeof data !== 'object' || data === null || Array.isArray(data))
+    return null;
+  return { runId, attempt, task, seq, kind: known, atMs, data: data as TaskEvent['data'] };
+}
+
+const isCount = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && Number(value) >= 0;

@@ -72,6 +72,18 @@ describe('one task without a last word, by what the platform says of it', () => 
       { cause: 'timeout', exitCode: 143 },
     ],
     [
+      'C67: killed at its time limit, because it did not heed the TERM',
+      { termSignal: 9, message: 'The configured timeout was reached.' },
+      {},
+      { cause: 'timeout', exitCode: 143 },
+    ],
+    [
+      'C68: killed after a cancel, because it did not heed the TERM',
+      { termSignal: 9 },
+      { cancelled: true },
+      { cause: 'cancelled-outside' },
+    ],
+    [
       'C68, P108: cancelled from outside is never a success, and never a time limit',
       { termSignal: 15 },
       { cancelled: true },
