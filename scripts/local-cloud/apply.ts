@@ -16,6 +16,7 @@ import { operationMethods } from '#scripts/local-cloud/compute/operations.ts';
 import { placeMethods } from '#scripts/local-cloud/compute/places.ts';
 import { localMethods } from '#scripts/local-cloud/controls.ts';
 import { disturb } from '#scripts/local-cloud/faults.ts';
+import { iamCredentialsMethods } from '#scripts/local-cloud/iam-credentials.ts';
 import { keyMethods } from '#scripts/local-cloud/keys.ts';
 import { loggingMethods } from '#scripts/local-cloud/logging/entries.ts';
 import { sinkMethods } from '#scripts/local-cloud/logging/sinks.ts';
@@ -54,6 +55,7 @@ const SERVICES: readonly Methods[] = [
   topicMethods,
   subscriptionMethods,
   keyMethods,
+  iamCredentialsMethods,
   schedulerMethods,
   metadataMethods,
   secretMethods,

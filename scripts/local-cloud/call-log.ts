@@ -25,6 +25,7 @@ const NAME_PARAMS = [
   'execution',
   'job',
   'secret',
+  'account',
   'filter',
   'prefix',
   'zone',

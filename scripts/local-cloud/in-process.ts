@@ -3,6 +3,11 @@
 import { apply } from '#scripts/local-cloud/apply.ts';
 import type { Call, Reply, WorldEvent } from '#scripts/local-cloud/call.ts';
 import { nameOf } from '#scripts/local-cloud/call-log.ts';
+import {
+  inProcessRunJobs,
+  inProcessSigner,
+  type SigningAccounts,
+} from '#scripts/local-cloud/in-process-jobs.ts';
 import { inProcessPublisher, inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { jsonCall, routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
@@ -10,7 +15,9 @@ import type { Entropy } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { HttpReply, Transport } from '#shared/cloud/http.ts';
 import type { Publisher } from '#shared/cloud/pubsub.ts';
+import type { RunJobs } from '#shared/cloud/run-jobs.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import type { UrlSigner } from '#shared/cloud/url-signer.ts';
 
 export interface AroundCall {
   readonly method: string;
@@ -37,6 +44,9 @@ export interface InProcessCloud {
   /** Takes a topic's full name, or its short one in the world's project. */
   readonly publisher: Publisher;
   readonly transport: Transport;
+  readonly jobs: RunJobs;
+  /** Signs as those accounts, whose keys the world holds. */
+  signer(accounts: SigningAccounts): UrlSigner;
   /** Nonces and jitter from the world's seed. */
   readonly entropy: Entropy;
   /** Any method of any API, as the ports make them. Throws a CloudError when there was no reply. */
@@ -71,6 +81,8 @@ export function inProcessCloud(options: InProcessOptions): InProcessCloud {
     store: (bucket) => inProcessStore(call, bucket),
     publisher: inProcessPublisher(call, world.options.project),
     transport: (http) => transport(call, http),
+    jobs: inProcessRunJobs(call, world.options.project),
+    signer: (accounts) => inProcessSigner(call, nowMs, accounts),
     entropy: {
       nonce: () => world.random.hexadecimal(32),
       fraction: () => world.random.fraction(),

@@ -92,6 +92,8 @@ export interface WorldOptions {
   readonly seed: number;
   /** Who may do what; null: everybody may do everything, as the owner may. */
   readonly grants: readonly Grant[] | null;
+  /** What service accounts sign is signed by an HMAC, not by RSA: for simulations that sign a lot. */
+  readonly quickSignatures: boolean;
   /** Calls kept in the log with their order; counts are kept without bound. */
   readonly loggedCallsMax: number;
   /** `projects/P/secrets/S` → the text of its first version. */
@@ -157,6 +159,7 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     buckets: ['local-bucket'],
     seed: 1,
     grants: null,
+    quickSignatures: false,
     loggedCallsMax: 10_000,
     secrets: {},
     ...choices,

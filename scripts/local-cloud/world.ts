@@ -1,5 +1,6 @@
 // The whole cloud as one value that the step changes in place. It owns its objects: what goes in and
 // what comes out is copied, nothing is kept as text.
+import { AccountKeys } from '#scripts/local-cloud/account-keys.ts';
 import { CallLog } from '#scripts/local-cloud/call-log.ts';
 import { type ComputeState, createCompute } from '#scripts/local-cloud/compute/state.ts';
 import { FaultPlan } from '#scripts/local-cloud/faults.ts';
@@ -27,6 +28,7 @@ export interface World {
   readonly calls: CallLog;
   readonly iam: IamState;
   readonly keys: KeyRing;
+  readonly accountKeys: AccountKeys;
   readonly storage: StorageState;
   readonly compute: ComputeState;
   readonly run: RunState;
@@ -49,6 +51,7 @@ export function createWorld(choices: WorldChoices = {}): World {
     calls: new CallLog(options.loggedCallsMax),
     iam: { grants: options.grants && [...options.grants], tokens: new Map() },
     keys: new KeyRing(),
+    accountKeys: new AccountKeys(options.quickSignatures),
     storage: createStorage(options.buckets),
     compute: createCompute(options.compute),
     run: createRun(),

@@ -124,6 +124,8 @@ export const ROUTES: readonly Route[] = [
     GET    /v2/projects/{project}/sinks/{sink}          logging.projects.sinks.get
     DELETE /v2/projects/{project}/sinks/{sink}          logging.projects.sinks.delete
 
+    POST   /v1/projects/-/serviceAccounts/{account}:signBlob  iamcredentials.projects.serviceAccounts.signBlob
+
     GET    /oauth2/v3/certs                             oauth2.certs
   `).filter(({ method }) => method !== ''),
 ];
