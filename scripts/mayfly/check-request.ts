@@ -43,11 +43,12 @@ function leastFaults(request: RequestFields, settings: PlanSettings): readonly F
 function widest(
   settings: PlanSettings,
   environment: Terminal['environment'],
-  { capabilities, serviceAccount }: RequestFields,
+  { capabilities, serviceAccount, resources }: RequestFields,
 ): PlanSettings {
   const own = (name: string) => Boolean(environment[`MAYFLY_${name}`]);
   const texts = (value: unknown) => [value].flat().filter((one) => typeof one === 'string');
-  const { capabilitiesAllowed, workerServiceAccounts } = settings;
+  const { capabilitiesAllowed, workerServiceAccounts, jobs } = settings;
+  const bases = texts((resources as RequestFields | null | undefined)?.base);
   return {
     ...settings,
     ...(own('TTL_SECONDS_MAX') ? {} : { ttlSecondsMax: TTL_SECONDS_CEILING }),
@@ -58,5 +59,17 @@ function widest(
     ...(own('WORKER_SERVICE_ACCOUNTS')
       ? {}
       : { workerServiceAccounts: [...workerServiceAccounts, ...texts(serviceAccount)] }),
+    jobs: {
+      ...jobs,
+      ...(own('JOBS_GPU_JOBS') ? {} : { gpuJobs: true }),
+      ...(own('JOBS_PLUGIN_BASES')
+        ? {}
+        : {
+            pluginBases: {
+              ...Object.fromEntries(bases.map((base) => [base, base])),
+              ...jobs.pluginBases,
+            },
+          }),
+    },
   };
 }

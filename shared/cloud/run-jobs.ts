@@ -2,14 +2,7 @@
 // "Unknown" stands beside "there" and "gone" in every answer, as it does for machines.
 import type { ApiErrorDetail, ListPage } from '#shared/cloud/compute.ts';
 import type { CloudError } from '#shared/cloud/errors.ts';
-
-/** What a call may change of a Job for one execution, and nothing else: the type has no other field. */
-export interface ExecutionOverrides {
-  /** Set beside the Job's own variables. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly taskCount: number;
-  readonly timeoutSeconds: number;
-}
+import type { ExecutionOverrides } from '#shared/plan/override-body.ts';
 
 export interface ExecutionCondition {
   readonly type: string;

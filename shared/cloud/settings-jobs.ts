@@ -92,7 +92,7 @@ export const JOBS_SETTINGS = {
   timeoutMarginSeconds: job(
     'TIMEOUT_MARGIN_S',
     '120',
-    wholeNumber(60, 3_600),
+    wholeNumber(60, 480),
     "What lies between a command's own limit and the platform's: TERM, 30 seconds, KILL, and what is still to be stored.",
   ),
   adoptLookbackSeconds: job(

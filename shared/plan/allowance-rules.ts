@@ -1,10 +1,9 @@
 // Rules on what the deployment allows a run: account, capabilities, time, money, tasks.
 import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { fault } from '#shared/plan/fault.ts';
-import { JOB_SIZES } from '#shared/plan/jobs-inventory.ts';
-import { TIMEOUT_RESERVE_SECONDS, TTL_SECONDS_MIN } from '#shared/plan/limits.ts';
-import type { Fault } from '#shared/plan/model.ts';
-import { defaultTtlSeconds } from '#shared/plan/request-defaults.ts';
+import { DEFAULT_CLASS, taskSecondsMax } from '#shared/plan/jobs-inventory.ts';
+import { JOB_TTL_SECONDS_MAX, TTL_SECONDS_MIN } from '#shared/plan/limits.ts';
+import { defaultTtlSeconds, timeoutSecondsMax } from '#shared/plan/request-defaults.ts';
 import { NONE, type Rule } from '#shared/plan/rule.ts';
 
 const accountListed: Rule = {
@@ -34,7 +33,14 @@ const capabilitiesAllowed: Rule = {
 
 const ttlAllowed: Rule = {
   reads: ['ttlSeconds'],
-  check: ({ request: { ttlSeconds = 0 }, settings: { ttlSecondsMax } }) => {
+  check: ({ request: { ttlSeconds = 0 }, settings: { ttlSecondsMax }, runtime }) => {
+    if (runtime === 'cloudrun-jobs' && ttlSeconds > JOB_TTL_SECONDS_MAX) {
+      const rule =
+        'a run on cloudrun-jobs reaches its data by signed addresses, which are good for 12 hours';
+      const longest = Math.min(JOB_TTL_SECONDS_MAX, ttlSecondsMax);
+      const accepted = `${TTL_SECONDS_MIN} to ${longest}; or the runtime gce`;
+      return [fault('ttlSeconds', ttlSeconds, { rule, accepted })];
+    }
     if (ttlSeconds <= ttlSecondsMax) return NONE;
     const rule = 'a machine lives no longer than the setting TTL_SECONDS_MAX';
     const accepted = `${TTL_SECONDS_MIN} to ${ttlSecondsMax}`;
@@ -42,33 +48,31 @@ const ttlAllowed: Rule = {
   },
 };
 
-const limitsInTtl: Rule = {
-  reads: ['ttlSeconds', 'timeoutSeconds', 'keepOnFailureSeconds', 'resources.class'],
+const limitInTtl: Rule = {
+  reads: ['ttlSeconds', 'timeoutSeconds', 'resources.class'],
+  check: ({ request, settings, runtime }) => {
+    const { ttlSeconds = defaultTtlSeconds(settings), timeoutSeconds = 0, resources } = request;
+    const { jobs } = settings;
+    const most = timeoutSecondsMax(request, ttlSeconds, { runtime, jobs });
+    if (timeoutSeconds <= most) return NONE;
+    const taskSeconds = taskSecondsMax(resources?.class ?? DEFAULT_CLASS, jobs);
+    const byTask = runtime === 'cloudrun-jobs' && taskSeconds - jobs.timeoutMarginSeconds === most;
+    const rule = byTask
+      ? `Cloud Run ends such a task after ${taskSeconds} seconds, and ${jobs.timeoutMarginSeconds} of them are to report`
+      : `the container's limit leaves ${ttlSeconds - most} of the ${ttlSeconds} seconds to report`;
+    const accepted = byTask ? `1 to ${most}; or the runtime gce` : `1 to ${most}`;
+    return [fault('timeoutSeconds', timeoutSeconds, { rule, accepted })];
+  },
+};
+
+const keptInTtl: Rule = {
+  reads: ['ttlSeconds', 'keepOnFailureSeconds'],
   check: ({ request, settings }) => {
-    const { ttlSeconds = defaultTtlSeconds(settings) } = request;
-    const taskSeconds =
-      request.resources?.class === undefined
-        ? null
-        : JOB_SIZES[request.resources.class].taskSecondsMax;
-    const lifeSeconds = Math.min(ttlSeconds, taskSeconds ?? ttlSeconds);
-    const reports = lifeSeconds - TIMEOUT_RESERVE_SECONDS;
-    const faults: Fault[] = [];
-    if ((request.timeoutSeconds ?? 0) > reports) {
-      const rule = `the container's limit leaves ${TIMEOUT_RESERVE_SECONDS} of the ${lifeSeconds} seconds to report`;
-      faults.push(
-        fault('timeoutSeconds', request.timeoutSeconds, { rule, accepted: `1 to ${reports}` }),
-      );
-    }
-    if ((request.keepOnFailureSeconds ?? 0) > ttlSeconds) {
-      const rule = 'a failed machine is kept no longer than its ttlSeconds';
-      faults.push(
-        fault('keepOnFailureSeconds', request.keepOnFailureSeconds, {
-          rule,
-          accepted: `0 to ${ttlSeconds}`,
-        }),
-      );
-    }
-    return faults;
+    const { ttlSeconds = defaultTtlSeconds(settings), keepOnFailureSeconds = 0 } = request;
+    if (keepOnFailureSeconds <= ttlSeconds) return NONE;
+    const rule = 'a failed machine is kept no longer than its ttlSeconds';
+    const accepted = `0 to ${ttlSeconds}`;
+    return [fault('keepOnFailureSeconds', keepOnFailureSeconds, { rule, accepted })];
   },
 };
 
@@ -94,7 +98,8 @@ export const allowanceRules: readonly Rule[] = [
   accountListed,
   capabilitiesAllowed,
   ttlAllowed,
-  limitsInTtl,
+  limitInTtl,
+  keptInTtl,
   budgetAllowed,
   oneTaskOnVm,
 ];

@@ -7,8 +7,25 @@ export const EXIT_FLUSHED = 16;
 /** The way out of a supervisor that found nothing to do: no bootstrap, or the claim is another's. */
 export const EXIT_NO_WORK = 18;
 
+/** `GET`: one generation. `PUT`: create-only, refused with 412 when the object is there. */
+export interface SignedUrlRequest {
+  readonly method: 'GET' | 'PUT';
+  readonly bucket: string;
+  readonly object: string;
+  /** Of a `GET`; absent: the live one. */
+  readonly generation?: string;
+  readonly contentType?: string;
+}
+
+/** A form for any object whose name begins with `prefix`. */
+export interface FormRequest {
+  readonly bucket: string;
+  readonly prefix: string;
+}
+
 export interface SignedAddress {
   readonly url: string;
+  /** Exactly these headers are to be sent. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

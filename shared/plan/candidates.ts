@@ -114,7 +114,7 @@ function notHere(machine: ChosenMachine, { places }: Places): Fault {
 }
 
 /** Leaves out what would cost more than the budget at full TTL, or has no known price. */
-function withinBudget(
+export function withinBudget(
   all: readonly Candidate[],
   { budgetUsd, ttlSeconds }: RunRequest,
   warnings: readonly string[],

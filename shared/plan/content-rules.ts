@@ -19,6 +19,19 @@ const imageNeeded: Rule = {
         ],
 };
 
+const commandNeeded: Rule = {
+  reads: ['command'],
+  check: ({ request, runtime }) =>
+    runtime !== 'cloudrun-jobs' || request.command !== undefined
+      ? NONE
+      : [
+          fault('command', undefined, {
+            rule: 'a run on cloudrun-jobs needs a command: the image of a Job has none of its own',
+            accepted: '["python", "fit.py"]',
+          }),
+        ],
+};
+
 const packageChecked: Rule = {
   reads: ['package', 'package.uri', 'package.sha256'],
   check: ({ request }) => {
@@ -109,6 +122,7 @@ const annotationsShort: Rule = {
 
 export const contentRules: readonly Rule[] = [
   imageNeeded,
+  commandNeeded,
   packageChecked,
   secretVariables,
   variablesOnce,

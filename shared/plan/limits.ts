@@ -24,6 +24,9 @@ export const TTL_SECONDS_MIN = 600;
 export const TTL_SECONDS_CEILING = 604_800;
 export const TTL_SECONDS_DEFAULT = 7200;
 
+/** Signed addresses are good for 12 hours; half an hour of it is for what comes before the start. */
+export const JOB_TTL_SECONDS_MAX = 12 * 3600 - 1800;
+
 /** What lies between the container's own limit and the machine's: time to report. */
 export const TIMEOUT_RESERVE_SECONDS = 120;
 export const TIMEOUT_RESERVE_DEFAULT_SECONDS = 300;

@@ -158,7 +158,7 @@ export interface Candidate {
   readonly subnetwork: string;
   readonly machineType: string;
   readonly provisioningModel: ProvisioningModel;
-  /** The whole machine with its boot disk, or one task; null when no price is known. */
+  /** The whole machine with its boot disk, or all tasks together; null when no price is known. */
   readonly usdPerHour: number | null;
   /** Of a Job of Cloud Run; machine types say their own. */
   readonly memoryGiB?: number;

@@ -16,6 +16,13 @@ export const claimObject = (runId: string, attempt: number) =>
 export const logObject = (runId: string, attempt: number) =>
   `runs/work/${runId}/${attempt}/log.txt`;
 export const markerObject = (instanceName: string) => `${MARKER_PREFIX}${instanceName}.json`;
+/** The marker of one of several tasks. */
+export const taskMarkerObject = (instanceName: string, task: number) =>
+  markerObject(`${instanceName}.${task}`);
+/** What the tasks of one execution may know; its name is known to nobody else. */
+export const bootstrapObject = (nonce: string) => `runs/bootstrap/${nonce}`;
+export const progressObject = (runId: string, attempt: number, task: number) =>
+  `runs/work/${runId}/${attempt}/progress/${task}.json`;
 export const resultObject = (runId: string) => `${RESULT_PREFIX}${runId}.json`;
 export const rejectedObject = (runId: string | null, messageId: string) =>
   `${REJECTED_PREFIX}${runId ?? '_'}/${messageId}.json`;

@@ -5,6 +5,7 @@ import { estimateRun } from '#shared/plan/cost.ts';
 import { deadlineSeconds } from '#shared/plan/deadline.ts';
 import { fault } from '#shared/plan/fault.ts';
 import { instanceBody } from '#shared/plan/instance-body.ts';
+import { estimateJobs, jobCandidatesOf } from '#shared/plan/job-candidates.ts';
 import { machineLabels } from '#shared/plan/labels.ts';
 import { machineFacts } from '#shared/plan/machines/catalogue.ts';
 import { assertMetadataFits, scriptSizeFaults } from '#shared/plan/metadata-size.ts';
@@ -26,11 +27,6 @@ export type PlannedRun =
   | { readonly kind: 'planned'; readonly plan: RunPlan }
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[] };
 
-const NO_JOBS = {
-  rule: 'this deployment has no Cloud Run Jobs inventory yet',
-  accepted: 'gce',
-};
-
 /**
  * Plans a valid request, or says all that stands against it. `offers`: what the platform was heard to
  * offer where; without it our own tables hold.
@@ -40,9 +36,7 @@ export function planRun(
   settings: PlanSettings,
   offers: Offers = {},
 ): PlannedRun {
-  if (request.runtime === 'cloudrun-jobs') {
-    return { kind: 'invalid', faults: [fault('runtime', request.runtime, NO_JOBS)] };
-  }
+  if (request.runtime === 'cloudrun-jobs') return planJob(request, settings);
   const { candidates, warnings, faults } = candidatesOf(request, settings, offers);
   const all = [
     ...settingsFaults(settings),
@@ -52,6 +46,14 @@ export function planRun(
   ];
   if (all.length > 0) return { kind: 'invalid', faults: all };
   const estimate = estimateRun(candidates, request.ttlSeconds, request.retry);
+  return { kind: 'planned', plan: { request, candidates, warnings, estimate } };
+}
+
+function planJob(request: RunRequest, settings: PlanSettings): PlannedRun {
+  const { candidates, warnings, faults } = jobCandidatesOf(request, settings);
+  const all = [...settingsFaults(settings), ...faults, ...processSizeFaults(request)];
+  if (all.length > 0) return { kind: 'invalid', faults: all };
+  const estimate = estimateJobs(candidates, request);
   return { kind: 'planned', plan: { request, candidates, warnings, estimate } };
 }
 

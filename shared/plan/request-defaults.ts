@@ -2,16 +2,23 @@
 // one complete shape that everything after validation works on.
 import { KEPT_CAPABILITIES } from '#shared/plan/capabilities.ts';
 import { acceleratorType } from '#shared/plan/gpu-types.ts';
-import { JOB_SIZES } from '#shared/plan/jobs-inventory.ts';
+import { baseNamed, DEFAULT_CLASS, taskSecondsMax } from '#shared/plan/jobs-inventory.ts';
 import { legalLabels } from '#shared/plan/labels.ts';
 import * as limits from '#shared/plan/limits.ts';
-import type { PlanSettings, ResourceNeed, RunRequest, Runtime } from '#shared/plan/model.ts';
+import type {
+  JobsSettings,
+  PlanSettings,
+  ResourceNeed,
+  RunRequest,
+  Runtime,
+} from '#shared/plan/model.ts';
 import { packageSha256 } from '#shared/plan/package-name.ts';
 import type { ParsedRequest } from '#shared/plan/request-fields.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
 
 const DEFAULT_RETRY = { preempted: 3, infrastructure: 2, outOfMemory: 1, failed: 0 };
 
+/** Without a request of its own: both runtimes allow it. */
 export const defaultTtlSeconds = (settings: PlanSettings) =>
   Math.min(limits.TTL_SECONDS_DEFAULT, settings.ttlSecondsMax);
 
@@ -27,14 +34,19 @@ export function completeRequest(
     runId,
     runtime,
     ...containerPart(parsed),
-    resources: resourcePart(parsed),
+    resources: { ...resourcePart(parsed), ...jobPart(parsed, runtime, settings) },
     place: placePart(parsed, settings),
     provisioning: parsed.provisioning ?? 'standard',
     serviceAccount: parsed.serviceAccount ?? settings.workerServiceAccounts[0] ?? '',
     metadataAccess: parsed.metadataAccess ?? settings.metadataAccessDefault,
     capabilities: addedCapabilities(parsed),
     ttlSeconds,
-    timeoutSeconds: parsed.timeoutSeconds ?? defaultTimeoutSeconds(parsed, ttlSeconds),
+    timeoutSeconds:
+      parsed.timeoutSeconds ??
+      Math.min(
+        ttlSeconds - limits.TIMEOUT_RESERVE_DEFAULT_SECONDS,
+        timeoutSecondsMax(parsed, ttlSeconds, { runtime, jobs: settings.jobs }),
+      ),
     retry: { ...DEFAULT_RETRY, ...withoutAbsent(parsed.retry ?? {}) },
     waitForCapacitySeconds: parsed.waitForCapacitySeconds ?? limits.WAIT_SECONDS_DEFAULT,
     keepOnFailureSeconds: parsed.keepOnFailureSeconds ?? 0,
@@ -67,7 +79,7 @@ function packagePart({ package: asked }: ParsedRequest): RunRequest['package'] {
   return { uri: asked.uri, sha256: asked.sha256 ?? packageSha256(asked.uri) ?? '' };
 }
 
-function resourcePart({ resources = {} }: ParsedRequest): ResourceNeed {
+function resourcePart({ resources = {} }: ParsedRequest): Omit<ResourceNeed, 'class' | 'base'> {
   const named = resources.machineTypes ?? (resources.machineType ? [resources.machineType] : []);
   return {
     machineTypes: [...new Set(named)],
@@ -79,9 +91,17 @@ function resourcePart({ resources = {} }: ParsedRequest): ResourceNeed {
     diskType: resources.diskType ?? null,
     bootImage: resources.bootImage ?? null,
     localSsdCount: resources.localSsdCount ?? 0,
-    class: resources.class ?? null,
-    base: resources.base ?? null,
   };
+}
+
+function jobPart(
+  { resources = {} }: ParsedRequest,
+  runtime: Runtime,
+  { jobs }: PlanSettings,
+): Pick<ResourceNeed, 'class' | 'base'> {
+  if (runtime === 'gce') return { class: null, base: null };
+  const { class: jobClass = DEFAULT_CLASS, base } = resources;
+  return { class: jobClass, base: baseNamed(base, jobClass, jobs) };
 }
 
 function gpuPart(
@@ -108,13 +128,17 @@ function addedCapabilities({ capabilities = [] }: ParsedRequest): readonly strin
   return [...new Set(capabilities)].filter((name) => !KEPT_CAPABILITIES.includes(name));
 }
 
-function defaultTimeoutSeconds({ resources }: ParsedRequest, ttlSeconds: number): number {
-  const timeout = ttlSeconds - limits.TIMEOUT_RESERVE_DEFAULT_SECONDS;
-  const taskSeconds =
-    resources?.class === undefined ? null : JOB_SIZES[resources.class].taskSecondsMax;
-  return taskSeconds === null
-    ? timeout
-    : Math.min(timeout, taskSeconds - limits.TIMEOUT_RESERVE_SECONDS);
+/** The longest limit of a command: it leaves time to report, and on a Job the platform's own limit. */
+export function timeoutSecondsMax(
+  { resources }: ParsedRequest,
+  ttlSeconds: number,
+  { runtime, jobs }: { readonly runtime: Runtime; readonly jobs: JobsSettings },
+): number {
+  const inTtl = ttlSeconds - limits.TIMEOUT_RESERVE_SECONDS;
+  if (runtime === 'gce') return inTtl;
+  const margin = jobs.timeoutMarginSeconds;
+  const taskSeconds = taskSecondsMax(resources?.class ?? DEFAULT_CLASS, jobs);
+  return Math.min(inTtl, ttlSeconds - margin, taskSeconds - margin);
 }
 
 function withoutAbsent<T extends object>(

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, mapBy, textBy } from '#shared/plan/field.ts';
 import { GPU_NAMES } from '#shared/plan/gpu-types.ts';
-import { BASES, CLASSES } from '#shared/plan/jobs-inventory.ts';
+import { CLASSES } from '#shared/plan/jobs-inventory.ts';
 import * as limits from '#shared/plan/limits.ts';
+import { BASE_RULE } from '#shared/plan/setting-rules.ts';
 
 const CLASS_HAS_IT = 'the class of the Job fixes it';
 const CLASS_BRINGS_IT = 'class GPU brings one';
@@ -107,14 +108,14 @@ export const resourceFields = {
     {
       rule: `a class is one of ${CLASSES.join(', ')}`,
       accepted: CLASSES.join(', '),
-      fallback: 'the settings',
+      fallback: 'S',
       ...onJobs,
     },
   ),
-  base: field(z.enum(BASES), {
-    rule: `a base is one of ${BASES.join(', ')}`,
-    accepted: BASES.join(', '),
-    fallback: 'the settings',
+  base: field(byPattern(BASE_RULE.pattern, BASE_RULE), {
+    rule: 'a base is the name of a base image, or one that the setting JOBS_PLUGIN_BASES gives it',
+    accepted: 'for example base-ml, or sklearn',
+    fallback: 'the setting JOBS_DEFAULT_BASE; base-dl for the class GPU',
     ...onJobs,
   }),
 } as const;

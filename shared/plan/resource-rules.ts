@@ -1,7 +1,13 @@
 // Rules on what a run needs and where it may be.
 import { fault, fieldPath } from '#shared/plan/fault.ts';
 import { acceleratorType } from '#shared/plan/gpu-types.ts';
-import { GPU_BASE } from '#shared/plan/jobs-inventory.ts';
+import {
+  baseNamed,
+  basesOf,
+  DEFAULT_CLASS,
+  GPU_BASE,
+  jobKinds,
+} from '#shared/plan/jobs-inventory.ts';
 import { NONE, type Rule } from '#shared/plan/rule.ts';
 import { subnetworkPath } from '#shared/plan/subnetwork.ts';
 import { regionOf } from '#shared/plan/zones.ts';
@@ -42,14 +48,31 @@ const gpuKnown: Rule = {
   },
 };
 
-const gpuClassBase: Rule = {
+const baseKnown: Rule = {
   reads: ['resources.class', 'resources.base'],
-  check: ({ request: { resources = {} } }) => {
-    if (resources.class !== 'GPU' || resources.base === undefined || resources.base === GPU_BASE) {
-      return NONE;
+  check: ({ request: { resources = {} }, settings: { jobs }, runtime }) => {
+    const { class: jobClass = DEFAULT_CLASS, base: asked } = resources;
+    const base = baseNamed(asked, jobClass, jobs);
+    if (runtime !== 'cloudrun-jobs' || asked === undefined) return NONE;
+    if (base === null) {
+      const rule = 'a base is one of the setting JOBS_PLUGIN_BASES';
+      const accepted = [...basesOf(jobs), ...Object.keys(jobs.pluginBases)].join(', ');
+      return [fault('resources.base', asked, { rule, accepted })];
     }
+    if (jobClass !== 'GPU' || base === GPU_BASE) return NONE;
     const rule = `only ${GPU_BASE} runs on the class GPU`;
-    return [fault('resources.base', resources.base, { rule, accepted: GPU_BASE })];
+    return [fault('resources.base', asked, { rule, accepted: GPU_BASE })];
+  },
+};
+
+const gpuOnOffer: Rule = {
+  reads: ['resources.class'],
+  check: ({ request: { resources = {} }, settings: { jobs }, runtime }) => {
+    if (runtime !== 'cloudrun-jobs' || resources.class !== 'GPU') return NONE;
+    if (jobKinds(jobs).some((kind) => kind.class === 'GPU')) return NONE;
+    const rule = 'this deployment has no Job with a GPU: the setting JOBS_GPU_JOBS is off';
+    const accepted = 'S, M, L; or the runtime gce with resources.gpu';
+    return [fault('resources.class', 'GPU', { rule, accepted })];
   },
 };
 
@@ -79,7 +102,8 @@ const subnetworksFit: Rule = {
 export const resourceRules: readonly Rule[] = [
   machineOrNeed,
   gpuKnown,
-  gpuClassBase,
+  baseKnown,
+  gpuOnOffer,
   zonesInRegions,
   subnetworksFit,
 ];

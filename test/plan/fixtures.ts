@@ -80,11 +80,11 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-const makeRequestJson = (fields: Fields = {}): Fields => ({
-  runId: 'run-1',
-  image: 'alpine:3.20',
-  ...fields,
-});
+/** What is given as undefined is left out. */
+const makeRequestJson = (fields: Fields = {}): Fields => {
+  const all = { runId: 'run-1', image: 'alpine:3.20', ...fields };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+};
 
 export function parse(fields: Fields = {}, settings = makeSettings()) {
   return parseRequest(makeRequestJson(fields), { defaultRunId: null, settings });

@@ -6,7 +6,6 @@ import * as limits from '#shared/plan/limits.ts';
 import { scriptSizeFaults } from '#shared/plan/metadata-size.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
 import { planRun } from '#shared/plan/plan.ts';
-import { parseRequest } from '#shared/plan/request.ts';
 import {
   type Fields,
   faultFields,
@@ -206,16 +205,6 @@ describe('settings', () => {
     for (const script of [startupScript, shutdownScript]) {
       expect(script).toContain("\nBUCKET='p-mayfly'\n");
     }
-  });
-});
-
-describe('the other runtime', () => {
-  test('a valid request for Cloud Run Jobs is refused by the plan until there is an inventory', () => {
-    const settings = makeSettings();
-    const json = { runId: 'r', runtime: 'cloudrun-jobs', resources: { class: 'S' } };
-    const parsed = parseRequest(json, { defaultRunId: null, settings });
-    const planned = parsed.kind === 'valid' ? planRun(parsed.request, settings) : parsed;
-    expect(planned).toMatchObject({ kind: 'invalid', faults: [{ field: 'runtime' }] });
   });
 });
 

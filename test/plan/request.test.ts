@@ -4,6 +4,7 @@ import { parseRequest } from '#shared/plan/request.ts';
 import {
   faultFields,
   faultsOf,
+  JOBS,
   makeRequest,
   makeSettings,
   parse,
@@ -279,8 +280,9 @@ describe('contradictions', () => {
 
 describe('fields by runtime', () => {
   const faultsOnJobs = (fields: object) => {
-    const json = { runId: 'r', runtime: 'cloudrun-jobs', ...fields };
-    const parsed = parseRequest(json, { defaultRunId: null, settings: makeSettings() });
+    const json = { runId: 'r', runtime: 'cloudrun-jobs', command: ['fit'], ...fields };
+    const settings = makeSettings({ jobs: { ...JOBS, gpuJobs: true } });
+    const parsed = parseRequest(json, { defaultRunId: null, settings });
     return parsed.kind === 'invalid' ? parsed.faults.map(({ field }) => field) : [];
   };
 
@@ -316,7 +318,9 @@ describe('fields by runtime', () => {
     { given: { capabilities: [] }, field: 'capabilities' },
     { given: { keepOnFailureSeconds: 0 }, field: 'keepOnFailureSeconds' },
     { given: { gpuIdleSeconds: 0 }, field: 'gpuIdleSeconds' },
+    { given: { command: undefined }, field: 'command' },
     { given: { resources: { class: 'XL' } }, field: 'resources.class' },
+    { given: { resources: { base: 'base-none' } }, field: 'resources.base' },
     { given: { resources: { class: 'GPU', base: 'base-ml' } }, field: 'resources.base' },
     { given: { resources: { class: 'GPU' }, timeoutSeconds: 3481 }, field: 'timeoutSeconds' },
   ])('cloudrun-jobs refuses $field, never ignores it', ({ given, field }) => {
