@@ -3,9 +3,12 @@
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
+import { inProcessRunJobs } from '#scripts/local-cloud/in-process-jobs.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
+import type { UrlSigner } from '#shared/cloud/url-signer.ts';
 import { readGuestScripts } from '#shared/guest/scripts.ts';
+import type { Turns } from '#shared/runs/jobs/turns.ts';
 import type { Work } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { SETTINGS } from '#test/simulation/layout.ts';
@@ -68,6 +71,11 @@ export interface Delivery {
 }
 
 const SCRIPTS = readGuestScripts();
+/** Simulated tasks go to the objects themselves. */
+const UNSIGNED: UrlSigner = {
+  signUrl: async ({ bucket, object }) => ({ url: `${bucket}/${object}`, headers: {} }),
+  signForm: async ({ bucket, prefix }) => ({ url: bucket, fields: {}, prefix, bucket }),
+};
 const NEVER = new Promise<never>(() => {});
 
 export function openDelivery(kernel: Kernel, name: FunctionName): Delivery {
@@ -130,6 +138,9 @@ function depsOf(
     store: openBucket(bucket),
     openBucket,
     compute: refused === undefined ? compute : tellRefusals(compute, refused),
+    jobs: inProcessRunJobs(cloud.call, project),
+    signer: UNSIGNED,
+    turns: kernel.turns[kernel.deliveries % kernel.turns.length] as Turns,
     publisher: repeatingPublisher(cloud.publisher, timing),
     clock,
     entropy: cloud.entropy,

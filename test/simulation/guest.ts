@@ -33,7 +33,10 @@ export const GOOD_GUEST: GuestPlan = {
 export interface Work {
   readonly runId: string;
   readonly attempt: number;
+  /** An execution's short name, of a task. */
   readonly instanceId: string;
+  /** Of an execution alone. */
+  readonly task?: number;
 }
 
 export interface GuestWorld {

@@ -25,6 +25,7 @@ import type { RunRecord } from '#shared/lifecycle/record.ts';
 import type { RunResult } from '#shared/lifecycle/result.ts';
 import { recordObject, resultObject } from '#shared/plan/objects.ts';
 import { openEnvelope } from '#shared/push/envelope.ts';
+import { Turns } from '#shared/runs/jobs/turns.ts';
 import {
   type Actor,
   type CountedCall,
@@ -34,6 +35,7 @@ import {
   type Kill,
   openDelivery,
 } from '#test/simulation/delivery.ts';
+import { Executions } from '#test/simulation/executions.ts';
 import type { GuestPlan, Work } from '#test/simulation/guest.ts';
 import { layOut, SETTINGS } from '#test/simulation/layout.ts';
 import { Machines } from '#test/simulation/machines.ts';
@@ -82,13 +84,17 @@ export class Kernel {
   /** Calls so far of each function, and deliveries of all. */
   readonly callCounts = new Map<FunctionName, number>();
   deliveries = 0;
+  /** One for each instance of the function that there is. */
+  readonly turns = Array.from({ length: 3 }, () => new Turns(SETTINGS.plan.jobs));
   readonly #machines: Machines;
+  readonly #executions: Executions;
   #events: Record<string, string>[] = [];
   #failures: unknown[] = [];
 
   constructor(options: KernelOptions = {}) {
     this.options = options;
     this.#machines = new Machines(this);
+    this.#executions = new Executions(this);
     this.world = createWorld({
       project: SETTINGS.plan.project,
       buckets: [],
@@ -254,6 +260,7 @@ export class Kernel {
     for (const event of events) {
       if (event.kind === 'push') this.spawn(this.#push(event));
       else if (isMachineEvent(event)) this.#machines.take(event);
+      else this.#executions.take(event);
     }
   }
 

@@ -4,6 +4,7 @@ import type { Call, Reply } from '#scripts/local-cloud/call.ts';
 import { type LocalDeployment, setUpCalls } from '#scripts/local-cloud/deployment/layout.ts';
 import { routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import { readSettings } from '#shared/cloud/config.ts';
+import { jobDefinitions } from '#shared/plan/jobs-inventory.ts';
 
 export const SETTINGS = readSettings({
   MAYFLY_PROJECT: 'local-project',
@@ -11,6 +12,8 @@ export const SETTINGS = readSettings({
   MAYFLY_DEPLOYMENT: 'mayfly',
   MAYFLY_REGIONS: 'us-central1',
   MAYFLY_WORKER_SERVICE_ACCOUNTS: 'worker@local-project.iam.gserviceaccount.com',
+  MAYFLY_JOBS_READER_SERVICE_ACCOUNT: 'jobs-reader@local-project.iam.gserviceaccount.com',
+  MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT: 'jobs-uploader@local-project.iam.gserviceaccount.com',
   MAYFLY_PUSH_AUDIENCE: 'mayfly',
   MAYFLY_PUSH_SERVICE_ACCOUNTS: 'push@local-project.iam.gserviceaccount.com',
   MAYFLY_PUSH_SUBSCRIPTIONS: 'any',
@@ -49,12 +52,27 @@ export function layOut(call: (call: Omit<Call, 'principal'>) => Reply): void {
     },
   };
   for (const { verb, path, body } of [...setUpCalls(DEPLOYMENT), collector]) {
-    if (path.includes('/jobs')) continue; // The kernel sweeps by itself.
+    if (path.startsWith('/v1/') && path.includes('/jobs')) continue; // The kernel sweeps by itself.
     const target = routeRequest(verb, path);
     if (target === null) throw new Error(`no such path: ${verb} ${path}`);
     const { method, params } = target;
     const reply = call({ method, params, body: bodyOf(method, body) });
     if (reply.status !== 200) throw new Error(`${verb} ${path}: ${JSON.stringify(reply.body)}`);
+  }
+  layOutJobs(call);
+}
+
+/** What Terraform makes of the inventory, where the set-up does not. */
+function layOutJobs(call: (call: Omit<Call, 'principal'>) => Reply): void {
+  const { project } = SETTINGS.plan;
+  for (const region of SETTINGS.plan.regions) {
+    for (const job of jobDefinitions(SETTINGS.plan, region)) {
+      const env = Object.entries(job.env).map(([name, value]) => ({ name, value }));
+      const template = { containers: [{ image: 'base', env }], maxRetries: 0 };
+      const params = { project, location: region, jobId: job.name };
+      const body = { template: { template } };
+      call({ method: 'run.projects.locations.jobs.create', params, body });
+    }
   }
 }
 
