@@ -34,7 +34,8 @@ export function decideAttempt(
 ): Step | null {
   const word = lastWord(attempt, seen);
   if (word !== null && !isEnding(word)) {
-    return endAttempt(record, endByMarker(record, word, context.nowMs), word, context);
+    const known = withWorker(record, attempt, word);
+    return endAttempt(known, endByMarker(record, word, context.nowMs), word, context);
   }
   if (word !== null && attempt.order === null) {
     const detail = word.detail === '' ? `the machine reports ${word.cause}` : word.detail;
@@ -51,6 +52,14 @@ export function decideAttempt(
   const placed = attempt.claim !== null || attempt.intents.some((i) => i.status === 'accepted');
   if (!placed || context.creator !== null) return null;
   return decideMachine(record, attempt, seen, context);
+}
+
+/** An execution that was quicker than the record tells its own name. */
+function withWorker(record: RunRecord, attempt: Attempt, { bootId }: Marker): RunRecord {
+  const intent = attempt.intents.at(-1);
+  if (record.runtime === 'gce' || intent === undefined || intent.instanceId !== null) return record;
+  const found = { ...intent, status: 'accepted' as const, instanceId: bootId };
+  return withAttempt(record, { intents: [...attempt.intents.slice(0, -1), found] });
 }
 
 /**

@@ -45,6 +45,9 @@ function settle(
     return { kind: 'delete-machine', instance: attempt.instance, zone };
   }
   if (fact.kind === 'unknown' || (fact.kind === 'there' && fact.ours)) return { kind: 'rest' };
+  // One call starts one execution: the one that was seen to end is the only one of the intent.
+  const known = intent.instanceId !== null || (fact.kind === 'gone' && fact.id !== undefined);
+  if (record.runtime !== 'gce' && known && intent.repeated !== true) return null;
   const step = landing(attempt, intent, seen, context);
   if (step !== null) return step;
   if (record.runtime !== 'gce') return null;

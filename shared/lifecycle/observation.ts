@@ -17,7 +17,8 @@ export type MachineFact =
       /** Last entry into RUNNING; null when the platform did not say. */
       readonly startedMs: number | null;
     }
-  | { readonly kind: 'gone' }
+  /** `id`: of an execution that was seen, and has ended. */
+  | { readonly kind: 'gone'; readonly id?: string }
   | { readonly kind: 'unknown' };
 
 /** Stopped machines have no TTL any more and bill their disks: doomed whatever their deadline. */

@@ -9,9 +9,23 @@ const HOUR_MS = 3_600_000;
 const FUNCTIONS: readonly FunctionName[] = ['submit', 'finalize', 'signals', 'notify', 'sweep'];
 
 /** In the first world nothing goes wrong; in the second the machine's report is lost. */
+const JOB = {
+  runtime: 'cloudrun-jobs',
+  resources: { class: 'S', base: 'base-ml' },
+  command: ['python', 'fit.py'],
+  ttlSeconds: 3600,
+};
+
 const WORLDS = [
-  { name: 'a good run', workMs: 30_000, exitCode: 0, status: 'SUCCEEDED' },
-  { name: 'a run that fails', workMs: 1_000, exitCode: 7, status: 'FAILED' },
+  { name: 'a good run', request: REQUEST, workMs: 30_000, exitCode: 0, status: 'SUCCEEDED' },
+  { name: 'a run that fails', request: REQUEST, workMs: 1_000, exitCode: 7, status: 'FAILED' },
+  {
+    name: 'C71: a good run on Cloud Run Jobs',
+    request: JOB,
+    workMs: 30_000,
+    exitCode: 0,
+    status: 'SUCCEEDED',
+  },
 ] as const;
 
 async function live(world: (typeof WORLDS)[number], kill?: Kill): Promise<Kernel> {
@@ -22,7 +36,7 @@ async function live(world: (typeof WORLDS)[number], kill?: Kill): Promise<Kernel
     selfDeleteMs: 20_000,
   });
   const kernel = new Kernel({ guest, ...(kill === undefined ? {} : { kill }) });
-  kernel.request({ ...REQUEST, runId: 'r1' });
+  kernel.request({ ...world.request, runId: 'r1' });
   await kernel.run(HOUR_MS);
   return kernel;
 }
@@ -33,6 +47,8 @@ function verify(kernel: Kernel, status: string): void {
   expect(kernel.works).toHaveLength(1);
   expect(kernel.machines()).toEqual([]);
   expect(kernel.disks()).toEqual([]);
+  const executions = [...kernel.world.run.executions.values()];
+  expect(executions.filter(({ completedMs }) => completedMs === null)).toEqual([]);
   expect(kernel.objects('runs/active/')).toEqual([]);
   expect(new Set(kernel.events().map((event) => event['ce-id']))).toEqual(new Set(['r1/ended']));
 }

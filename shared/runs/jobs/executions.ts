@@ -69,7 +69,12 @@ async function lookUp(
   if (job === undefined) return { kind: 'gone' };
   try {
     const all = await executionsOf(deps, region, job, attempt.nonce);
-    const found = live ? all : all.filter(({ completedMs }) => completedMs === null);
+    const running = all.filter(({ completedMs }) => completedMs === null);
+    const [ended] = all;
+    if (!live && running.length === 0 && ended !== undefined) {
+      return { kind: 'gone', id: ended.name };
+    }
+    const found = live ? all : running;
     const [oldest] = found.sort((a, b) => (a.createdMs ?? 0) - (b.createdMs ?? 0));
     return oldest === undefined ? { kind: 'gone' } : there(oldest);
   } catch (error) {
