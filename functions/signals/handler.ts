@@ -1,12 +1,20 @@
-// signals: something has happened to one of our machines. A signal is only a hint to look: machine and
-// record are read afresh and decided as the sweep would. Signals that are lost, late, forged or repeated
+// signals: something has happened to one of our machines or executions, or a task tells of itself. A
+// signal is only a hint to look: machine and record are read afresh and decided as the sweep would. Signals that are lost, late, forged or repeated
 // change nothing but speed, and what cannot be read is acknowledged and counted. The last entry of a
 // delete never makes a further delete: our own would go round and round.
-import { readSignal } from '#functions/signals/signal.ts';
+import {
+  type JobEntry,
+  readCompletionEntry,
+  readEventEntry,
+} from '#functions/signals/job-entry.ts';
+import { readEntry, readSignal } from '#functions/signals/signal.ts';
+import { readGenuineEvent, storeEvent } from '#functions/signals/task-events.ts';
 import type { CloudError } from '#shared/cloud/errors.ts';
 import { machineKey } from '#shared/lifecycle/observation.ts';
+import type { SignedEvent, TaskEvent } from '#shared/lifecycle/task-event.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import { activeObject } from '#shared/plan/objects.ts';
+import { isRunId } from '#shared/plan/run-id.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { advance } from '#shared/runs/advance.ts';
@@ -18,6 +26,54 @@ const DONE: Outcome = { kind: 'done' };
 
 /** One delivery of `run-signals`. Throws a CloudError when the bucket cannot be asked. */
 export async function handleSignals(message: PushMessage, deps: RunDeps): Promise<Outcome> {
+  const entry = readEntry(message);
+  const event = readEventEntry(entry);
+  if (event !== null) return await takeEvent(deps, message, event);
+  const completion = readCompletionEntry(entry, deps.settings.plan);
+  if (completion !== null) return await takeCompletion(deps, message, completion);
+  return await takeMachineSignal(deps, message);
+}
+
+/** Of these a look is due; the others are for people to read. */
+const WORTH_A_LOOK: readonly TaskEvent['kind'][] = ['claimed', 'running', 'ended'];
+
+async function takeEvent(
+  deps: RunDeps,
+  message: PushMessage,
+  entry: JobEntry & { readonly signed: SignedEvent },
+): Promise<Outcome> {
+  const reading = await readGenuineEvent(deps, entry);
+  if (reading.kind === 'refused') {
+    const { reason, runId } = reading;
+    const text = `message ${message.messageId}: ${reason}`;
+    deps.log('WARNING', 'task-event-refused', text, { runId, execution: entry.execution });
+    return DONE;
+  }
+  const { event, loaded } = reading;
+  const stored = await storeEvent(deps, event);
+  if (stored === 'busy') return { kind: 'retry', reason: `progress of ${event.runId}: overtaken` };
+  // A repeated one too: the look after its first delivery may have been lost.
+  const due = WORTH_A_LOOK.includes(event.kind) && !(await isForgotten(deps, loaded));
+  if (due) await advance(deps, loaded, { depth: 'full' });
+  return DONE;
+}
+
+/** The execution is asked for afresh, and says itself whose it is. */
+async function takeCompletion(
+  deps: RunDeps,
+  message: PushMessage,
+  name: JobEntry,
+): Promise<Outcome> {
+  const reply = await deps.jobs.getExecution(name);
+  if (reply.kind === 'unknown') return retry(name.execution, reply.error);
+  const runId = reply.kind === 'there' ? reply.execution.env.MAYFLY_RUN_ID : undefined;
+  const loaded = isRunId(runId) ? await loadRecord(deps.store, runId) : null;
+  if (loaded === null) return ignore(deps, message, `${name.execution}: nothing says whose it is`);
+  if (!(await isForgotten(deps, loaded))) await advance(deps, loaded, { depth: 'full' });
+  return DONE;
+}
+
+async function takeMachineSignal(deps: RunDeps, message: PushMessage): Promise<Outcome> {
   const signal = readSignal(message, deps.settings.plan);
   if (signal.kind === 'foreign') return ignore(deps, message, signal.reason);
   const { instance, zone } = signal;

@@ -51,12 +51,12 @@ const entryShape = z.object({
   operation: z.object({ last: z.boolean().optional() }).optional(),
 });
 
-/** Reads a message of `run-signals`; anyone may have sent it. */
+/** Reads an entry about a machine; anyone may have sent it. */
 export function readSignal(
   message: PushMessage,
   { project, deployment }: { readonly project: string; readonly deployment: string },
 ): Signal {
-  const entry = entryShape.safeParse(parseJson(message.data));
+  const entry = entryShape.safeParse(readEntry(message));
   if (!entry.success) {
     const [issue] = entry.error.issues;
     return foreign(`no audit log entry of Compute Engine: ${issue?.path.join('.')}`);
@@ -89,7 +89,8 @@ function machineOf(
   return ours && named ? { instance, zone } : null;
 }
 
-function parseJson(data: Uint8Array): unknown {
+/** The log entry of a message of `run-signals`; undefined when it is none. */
+export function readEntry({ data }: PushMessage): unknown {
   if (data.length > ENTRY_BYTES_MAX) return undefined;
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(data));

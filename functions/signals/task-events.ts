@@ -1,0 +1,91 @@
+// A task's event: proven by the attempt's key, put into the progress of its task, and where it says that
+// the task has begun or ended, a reason to look. What is forged or replayed changes nothing but a count.
+import type { JobEntry } from '#functions/signals/job-entry.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+import { mergeEvent, readProgress } from '#shared/lifecycle/progress.ts';
+import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
+import {
+  isGenuine,
+  readTaskEvent,
+  type SignedEvent,
+  type TaskEvent,
+} from '#shared/lifecycle/task-event.ts';
+import { progressObject } from '#shared/plan/objects.ts';
+import type { RunDeps } from '#shared/runs/deps.ts';
+import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
+
+const WRITES_MAX = 5;
+const WRITE_PAUSE_MS = 1_000;
+
+export type EventReading =
+  | { readonly kind: 'event'; readonly event: TaskEvent; readonly loaded: LoadedRecord }
+  | { readonly kind: 'refused'; readonly reason: string; readonly runId: string | null };
+
+/** Throws a CloudError when the record cannot be read. */
+export async function readGenuineEvent(
+  deps: RunDeps,
+  { execution, signed }: JobEntry & { readonly signed: SignedEvent },
+): Promise<EventReading> {
+  const event = readTaskEvent(signed.payload);
+  if (event === null) return { kind: 'refused', reason: 'no task event', runId: null };
+  const loaded = await loadRecord(deps.store, event.runId);
+  const reason =
+    loaded === null ? 'no such run' : objection(loaded.record, event, signed, execution);
+  if (loaded === null || reason !== null) {
+    return { kind: 'refused', reason: reason ?? '', runId: event.runId };
+  }
+  return { kind: 'event', event, loaded };
+}
+
+function objection(
+  record: RunRecord,
+  event: TaskEvent,
+  signed: SignedEvent,
+  execution: string,
+): string | null {
+  const attempt = record.attempts.find(({ number }) => number === event.attempt);
+  if (attempt?.eventKey === undefined) return `no attempt ${event.attempt} with events`;
+  if (!isGenuine(attempt.eventKey, signed)) return 'the signature is not that of the attempt';
+  if (event.task >= (record.terms.tasks ?? 1)) return `there is no task ${event.task}`;
+  const known = executionsOf(attempt);
+  // Before the record knows its execution the signature alone speaks for it.
+  const foreign = known.length > 0 && !known.includes(execution);
+  return foreign ? `execution ${execution} is not the attempt's` : null;
+}
+
+function executionsOf({ claim, intents }: Attempt): string[] {
+  const holder = claim?.by === 'machine' ? [claim.instanceId] : [];
+  return [...holder, ...intents.flatMap(({ instanceId }) => instanceId ?? [])];
+}
+
+/**
+ * Puts the event into its task's row by compare-and-swap. `repeated`: it is in there already; `busy`:
+ * others were quicker, or the object was written too often. Throws other CloudErrors.
+ */
+export async function storeEvent(
+  { store, clock, entropy }: RunDeps,
+  event: TaskEvent,
+): Promise<'stored' | 'repeated' | 'busy'> {
+  const name = progressObject(event.runId, event.attempt, event.task);
+  for (let tries = 0; tries < WRITES_MAX; tries++) {
+    if (tries > 0) await clock.sleep(Math.round(WRITE_PAUSE_MS * (1 + entropy.fraction())));
+    const reply = await store.read(name);
+    // A row of another version is begun anew: nothing hangs on it.
+    const before = reply.kind === 'found' ? readProgress(reply.bytes) : null;
+    const next = mergeEvent(before, event);
+    if (next === null) return 'repeated';
+    const ifGeneration = reply.kind === 'found' ? reply.generation : '0';
+    const options = { ifGeneration, contentType: 'application/json' };
+    if (await written(store.write(name, JSON.stringify(next), options))) return 'stored';
+  }
+  return 'busy';
+}
+
+async function written(write: ReturnType<RunDeps['store']['write']>): Promise<boolean> {
+  try {
+    return (await write).kind === 'written';
+  } catch (error) {
+    if (error instanceof CloudError && error.code === 'rate-limited') return false;
+    throw error;
+  }
+}
