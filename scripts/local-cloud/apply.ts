@@ -34,6 +34,7 @@ import { notificationMethods } from '#scripts/local-cloud/storage/notifications.
 import { objectMethods } from '#scripts/local-cloud/storage/objects.ts';
 import { uploadMethods } from '#scripts/local-cloud/storage/uploads.ts';
 import { writeMethods } from '#scripts/local-cloud/storage/writes.ts';
+import { xmlMethods } from '#scripts/local-cloud/storage/xml.ts';
 import { runTask } from '#scripts/local-cloud/tasks.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 
@@ -44,6 +45,7 @@ const SERVICES: readonly Methods[] = [
   writeMethods,
   notificationMethods,
   uploadMethods,
+  xmlMethods,
   instanceMethods,
   operationMethods,
   listMethods,

@@ -17,7 +17,7 @@ export interface Fault {
   readonly match: FaultMatch;
   /** Before: nothing was done. After: all was done, and the answer is lost. */
   readonly effect: 'before' | 'after';
-  readonly kind: 'status' | Disturbance;
+  readonly kind: 'status' | 'wrong-hash' | Disturbance;
   /** With `status`: the code, and the reason where the code alone does not say it. */
   readonly status?: number;
   readonly reason?: string;
@@ -83,6 +83,9 @@ export function disturb(fault: Fault, call: Call, perform: () => Reply): Reply {
   if (fault.kind === 'slow') {
     return { ...perform(), disturbance: 'slow' };
   }
+  if (fault.kind === 'wrong-hash') {
+    return withWrongHash(perform());
+  }
   if (fault.effect === 'after') {
     perform();
   }
@@ -90,4 +93,16 @@ export function disturb(fault: Fault, call: Call, perform: () => Reply): Reply {
     return plantedRefusal(call.method, fault);
   }
   return { status: fault.kind === 'garbage' ? 200 : 0, headers: {}, disturbance: fault.kind };
+}
+
+/** Checksums of no content at all, in each place where a reply of Storage tells them. */
+function withWrongHash(reply: Reply): Reply {
+  const wrong = { crc32c: 'AAAAAA==', md5Hash: '1B2M2Y8AsgTpgAmY7PhCfg==' };
+  const hash = `crc32c=${wrong.crc32c},md5=${wrong.md5Hash}`;
+  const { body, headers } = reply;
+  return {
+    ...reply,
+    headers: headers['x-goog-hash'] === undefined ? headers : { ...headers, 'x-goog-hash': hash },
+    ...(body?.md5Hash === undefined ? {} : { body: { ...body, ...wrong } }),
+  };
 }

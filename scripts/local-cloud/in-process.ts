@@ -10,6 +10,8 @@ import {
 } from '#scripts/local-cloud/in-process-jobs.ts';
 import { inProcessPublisher, inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { jsonCall, routeRequest } from '#scripts/local-cloud/rest/router.ts';
+import { type HttpRequest, xmlCall } from '#scripts/local-cloud/rest/xml.ts';
+import { asXml } from '#scripts/local-cloud/storage/xml.ts';
 import type { World } from '#scripts/local-cloud/world.ts';
 import type { Entropy } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
@@ -47,6 +49,8 @@ export interface InProcessCloud {
   readonly jobs: RunJobs;
   /** Signs as those accounts, whose keys the world holds. */
   signer(accounts: SigningAccounts): UrlSigner;
+  /** A request of Storage's XML API: what is done with a signed address or form. */
+  storageRequest(request: HttpRequest): Promise<Reply>;
   /** Nonces and jitter from the world's seed. */
   readonly entropy: Entropy;
   /** Any method of any API, as the ports make them. Throws a CloudError when there was no reply. */
@@ -82,6 +86,11 @@ export function inProcessCloud(options: InProcessOptions): InProcessCloud {
     publisher: inProcessPublisher(call, world.options.project),
     transport: (http) => transport(call, http),
     jobs: inProcessRunJobs(call, world.options.project),
+    storageRequest: async (request) => {
+      const asked = xmlCall(request, principal);
+      if (asked === null) throw new Error(`no object: ${request.verb} ${request.url}`);
+      return asXml(await call(asked));
+    },
     signer: (accounts) => inProcessSigner(call, nowMs, accounts),
     entropy: {
       nonce: () => world.random.hexadecimal(32),

@@ -9,7 +9,7 @@ import {
   type JsonObject,
 } from '#scripts/local-cloud/json.ts';
 
-export const FAULT_KINDS = ['status', 'cut', 'hang', 'slow', 'garbage'] as const;
+export const FAULT_KINDS = ['status', 'cut', 'hang', 'slow', 'garbage', 'wrong-hash'] as const;
 
 /** Null when the effect or the kind is none. `times` is 1 unless given; `"always"` never ends. */
 export function readFault(value: JsonObject): Fault | null {

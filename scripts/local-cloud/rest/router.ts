@@ -28,7 +28,8 @@ for (const route of ROUTES) {
   INDEX.set(key, [...(INDEX.get(key) ?? []), compiled]);
 }
 
-function decode(segment: string): string | null {
+/** Null when the percent signs make no text. */
+export function decode(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
   } catch {

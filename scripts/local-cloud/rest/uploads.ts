@@ -17,7 +17,7 @@ export type UploadCall =
   | { readonly fault: string };
 
 /** The boundary may stand bare or in quotes of either kind, and may hold any sign, `=` too. */
-function boundaryOf(contentType: string): string | null {
+export function boundaryOf(contentType: string): string | null {
   const value = /boundary=(.+)$/i.exec(contentType)?.[1]?.trim();
   const quoted = /^(["'])(.*?)\1/.exec(value ?? '');
   return quoted?.[2] ?? value?.split(';')[0]?.trim() ?? null;
@@ -25,11 +25,12 @@ function boundaryOf(contentType: string): string | null {
 
 interface Part {
   readonly contentType: string | undefined;
+  readonly disposition: string | undefined;
   readonly bytes: Buffer;
 }
 
 /** The parts between the boundaries; the line break before a boundary belongs to the boundary. */
-function partsOf(bytes: Buffer, boundary: string): Part[] {
+export function partsOf(bytes: Buffer, boundary: string): Part[] {
   const delimiter = Buffer.from(`--${boundary}`);
   const parts: Part[] = [];
   let start = bytes.indexOf(delimiter);
@@ -54,6 +55,7 @@ function partOf(section: Buffer): Part {
   const lineBreak = /\r?\n$/.exec(text)?.[0].length ?? 0;
   return {
     contentType: /^content-type:\s*(.+?)\s*$/im.exec(headers)?.[1],
+    disposition: /^content-disposition:\s*(.+?)\s*$/im.exec(headers)?.[1],
     bytes: section.subarray(begin, Math.max(begin, section.length - lineBreak)),
   };
 }

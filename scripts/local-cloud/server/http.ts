@@ -5,7 +5,9 @@ import type { Call, Reply } from '#scripts/local-cloud/call.ts';
 import { principalOf } from '#scripts/local-cloud/iam.ts';
 import { type RestTarget, routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import { readUpload } from '#scripts/local-cloud/rest/uploads.ts';
+import { xmlCall } from '#scripts/local-cloud/rest/xml.ts';
 import type { Runtime } from '#scripts/local-cloud/server/runtime.ts';
+import { asXml } from '#scripts/local-cloud/storage/xml.ts';
 
 const BODY_BYTES_MAX = 256 * 1024 * 1024;
 const SLOW_MS = 2000;
@@ -85,17 +87,40 @@ function addHeaderParams(target: RestTarget, request: IncomingMessage): RestTarg
   return { method: target.method, params };
 }
 
+const unknownToken = () =>
+  refuse(401, 'authError', 'Invalid Credentials: an unknown or expired access token.');
+
+function notFound(request: IncomingMessage): Reply {
+  const text = `The requested URL ${request.url} was not found on this server.\n`;
+  return { status: 404, bytes: Buffer.from(text), headers: { 'content-type': 'text/plain' } };
+}
+
+/** A call of Storage's XML API; null when the request is none. */
+function readXmlCall(
+  runtime: Runtime,
+  request: IncomingMessage,
+  bytes: Buffer,
+): Call | Reply | null {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(',') : (value ?? '');
+  }
+  const principal = readPrincipal(runtime, request);
+  const { method: verb = 'GET', url = '/' } = request;
+  const call = xmlCall({ verb, url, headers, bytes }, principal ?? null);
+  return call !== null && principal === undefined ? asXml(unknownToken()) : call;
+}
+
 /** The call of a request, or the refusal of one that is none. */
 function readCall(runtime: Runtime, request: IncomingMessage, bytes: Buffer): Call | Reply {
   const verb = request.method === 'HEAD' ? 'GET' : (request.method ?? 'GET');
   const routed = routeRequest(verb, request.url ?? '/');
   const principal = readPrincipal(runtime, request);
   if (routed === null) {
-    const text = `The requested URL ${request.url} was not found on this server.\n`;
-    return { status: 404, bytes: Buffer.from(text), headers: { 'content-type': 'text/plain' } };
+    return readXmlCall(runtime, request, bytes) ?? notFound(request);
   }
   if (principal === undefined) {
-    return refuse(401, 'authError', 'Invalid Credentials: an unknown or expired access token.');
+    return unknownToken();
   }
   const target = addHeaderParams(routed, request);
   if (request.url?.includes('/upload/storage/') === true) {
@@ -135,7 +160,8 @@ export async function handleRequest(
     sendReply(request, response, call);
     return;
   }
-  const reply = runtime.perform(call);
+  const answer = runtime.perform(call);
+  const reply = call.method.startsWith('storage.xml.') ? asXml(answer) : answer;
   const uploadId = reply.headers['x-guploader-uploadid'];
   if (uploadId === undefined) {
     sendReply(request, response, reply);

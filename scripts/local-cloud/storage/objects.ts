@@ -15,7 +15,7 @@ import { objectResource } from '#scripts/local-cloud/storage/state.ts';
 import { settingsOf } from '#scripts/local-cloud/storage/writes.ts';
 
 /** The resource, or with `alt=media` the content. */
-function getObject(context: Context, call: Call): Reply {
+export function getObject(context: Context, call: Call): Reply {
   const found = findObject(context, call, 'storage.objects.get');
   if ('refusal' in found) {
     return found.refusal;
@@ -45,7 +45,7 @@ function findToChange(
   return refusal === null ? found : { refusal };
 }
 
-function deleteObject(context: Context, call: Call): Reply {
+export function deleteObject(context: Context, call: Call): Reply {
   const found = findToChange(context, call, 'storage.objects.delete');
   if ('refusal' in found) {
     return found.refusal;
