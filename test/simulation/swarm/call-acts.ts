@@ -42,7 +42,7 @@ const isLastWord = (actor: Actor, call: AroundCall, chaos: Chaos) =>
 const isAfterSwap = (actor: Actor, call: AroundCall, chaos: Chaos) =>
   actor.kind === 'function' &&
   chaos.lastOf(actor)?.endsWith('/record.json') === true &&
-  /^compute\.instances\.(insert|delete)$/.test(call.method);
+  /^compute\.instances\.(insert|delete)$|\.jobs\.run$|executions\.cancel$/.test(call.method);
 
 /** Submit alone begins: the others find what has gone on meanwhile. */
 const isLaterSwap = (actor: Actor, call: AroundCall) =>
@@ -100,6 +100,7 @@ export const CALL_ACTS: Readonly<Record<CallFault, CallAct>> = {
   unreadable: unanswered('after', 'garbage'),
   'insert-lands-late': late(method('compute.instances.insert'), 20),
   'delete-lands-late': late(method('compute.instances.delete'), 20),
+  'run-lands-late': late(method('run.projects.locations.jobs.run'), 20),
   'write-lands-late': late(isRecordOrOther, 20),
   'marker-lands-late': {
     on: isLastWord,

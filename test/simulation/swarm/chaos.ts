@@ -35,6 +35,8 @@ export class Chaos {
   readonly lostHosts = new Set<string>();
   /** Nobody gets an answer to an insert, and none is made. */
   insertOutages = 0;
+  /** Every call that starts an execution is answered with 429. */
+  throttles = 0;
   /** Calls that were given up and will land later. */
   inFlight = 0;
   healed = false;
@@ -247,6 +249,9 @@ export class Chaos {
     if (this.insertOutages > 0 && call.method === 'compute.instances.insert') {
       await this.#world().clock.sleep(CALL_DEADLINE_MS);
       return await this.planted({ effect: 'before', kind: 'hang' }, perform);
+    }
+    if (this.throttles > 0 && call.method === 'run.projects.locations.jobs.run') {
+      return await this.planted({ effect: 'before', kind: 'status', status: 429 }, perform);
     }
     const zone = call.params.zone;
     if (zone === undefined || !this.outages.has(zone)) return await perform();

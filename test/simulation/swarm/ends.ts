@@ -44,7 +44,11 @@ export function judgeEnds({ kernel, laws }: Stage): void {
     if (result.status === 'SUCCEEDED' && !good) {
       laws.break('5 nothing lost', `${runId}: SUCCEEDED, and no container ended well`);
     }
-    const spoken = record.attempts.some((attempt) => history.succeeded.has(attempt.instance));
+    const tasks = record.terms.tasks ?? 1;
+    const spoken = record.attempts.some(
+      ({ instance }) =>
+        truth.word(instance, tasks)?.status === 'SUCCEEDED' && history.succeeded.size > 0,
+    );
     if (spoken && result.status !== 'SUCCEEDED') {
       laws.break('4 one end', `${runId}: ${result.status}, though its machine said SUCCEEDED`);
     }

@@ -16,6 +16,7 @@ export const CALL_FAULTS = [
   'unreadable',
   'insert-lands-late',
   'delete-lands-late',
+  'run-lands-late',
   'write-lands-late',
   'marker-lands-late',
   'delete-refused',
@@ -96,6 +97,14 @@ export const MISHAPS = [
   'stray',
   'forged-marker',
   'forged-signal',
+  'execution-cancelled',
+  'execution-deleted',
+  'task-out-of-memory',
+  'execution-late',
+  'execution-without-quota',
+  'execution-stuck',
+  'throttled',
+  'forged-event',
 ] as const;
 export type MishapKind = (typeof MISHAPS)[number];
 
@@ -105,6 +114,9 @@ export const CONSEQUENCES = [
   'request-id-answered-again',
   'marker-after-its-machine',
   'two-machines-of-an-attempt',
+  'two-executions-of-an-attempt',
+  'task-without-work',
+  'several-tasks',
 ] as const;
 export type Consequence = (typeof CONSEQUENCES)[number];
 
@@ -126,6 +138,7 @@ const FEW_CALLS: readonly string[] = [
   'freeze-before-swap',
   'insert-lands-late',
   'delete-lands-late',
+  'run-lands-late',
   'marker-lands-late',
   'delete-refused',
   'insert-refused',

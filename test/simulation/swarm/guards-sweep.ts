@@ -66,7 +66,7 @@ import { readGuestScripts } from '#shared/guest/scripts.ts';`,
     serves: 'law 2',
     edits: [
       {
-        file: 'shared/cloud/compute-rest.ts',
+        file: 'shared/cloud/rest.ts',
         find: "  return error.code === 'not-found' ?",
         replace: "  return error.code !== 'invalid' ?",
       },

@@ -26,6 +26,8 @@ export class History {
   readonly refused = new Set<string>();
   /** Result objects by run: the generation of the first. */
   readonly results = new Map<string, number>();
+  /** Executions, a task of which has found nothing to do. */
+  readonly idle = new Set<string>();
   /** Of machines gone: how long after their deadline, in milliseconds; negative before it. */
   readonly lateness: number[] = [];
 }

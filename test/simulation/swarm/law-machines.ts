@@ -1,9 +1,9 @@
 // The laws of machines, checked at each call that makes or deletes one: written before it is done, ours
 // alone, and never the machine of a live attempt within its time.
-import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { activeObject } from '#shared/plan/objects.ts';
 import { SETTINGS } from '#test/simulation/layout.ts';
+import type { LiveMachine } from '#test/simulation/swarm/jobs.ts';
 import type { Break, Facts } from '#test/simulation/swarm/law-records.ts';
 import { ours } from '#test/simulation/swarm/truth.ts';
 
@@ -11,7 +11,7 @@ import { ours } from '#test/simulation/swarm/truth.ts';
 const FROZEN_MS = 25 * 60_000;
 
 /** A function is about to delete this machine. */
-export function judgeDelete(machine: MachineState, facts: Facts, broken: Break): void {
+export function judgeDelete(machine: LiveMachine, facts: Facts, broken: Break): void {
   const { truth, skewMs } = facts;
   const what = `${machine.name} in ${machine.zone}`;
   if (!ours(machine.labels)) {
@@ -54,9 +54,21 @@ export function judgeInsert(requestId: string, name: string, facts: Facts, broke
   broken('R1 write, then act', `${name} is ordered, and no record says so`);
 }
 
+/** An execution has come to be: a nonce of the record, and of an intent that is open. */
+export function judgeStart(machine: LiveMachine, nonce: string, facts: Facts, broken: Break): void {
+  const { truth } = facts;
+  const record = truth.record(runOf(machine) ?? '');
+  const attempt = record?.attempts.find((one) => one.nonce === nonce);
+  if (attempt === undefined)
+    broken('R1 write, then act', `${machine.id} starts, and no record says so`);
+  else if (attempt.intentCount === 0)
+    broken('R1 write, then act', `${machine.id} starts without an intent`);
+  judgeBirth(machine, machine.id, facts, broken);
+}
+
 /** A machine has come to be. */
 export function judgeBirth(
-  machine: MachineState,
+  machine: LiveMachine,
   requestId: string,
   facts: Facts,
   broken: Break,
@@ -90,6 +102,6 @@ export function judgeForget(runId: string, facts: Facts, broken: Break): void {
 }
 
 /** Run ids here are their own labels. */
-export function runOf(machine: MachineState): string | null {
+export function runOf(machine: LiveMachine): string | null {
   return machine.labels.run_id ?? null;
 }

@@ -3,6 +3,7 @@
 import { ABANDONED_MAX, BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import type { History } from '#test/simulation/swarm/history.ts';
+import { hasFailedTask } from '#test/simulation/swarm/jobs.ts';
 import type { Truth } from '#test/simulation/swarm/truth.ts';
 
 /** Between a look at a machine and the end that follows from it, its calls repeated and all. */
@@ -104,7 +105,7 @@ function judgeEnd(after: RunRecord, attempt: Attempt, facts: Facts, broken: Brea
   const { truth, skewMs } = facts;
   const what = `${after.runId}: attempt ${attempt.number} ends as ${attempt.end?.status} (${attempt.end?.cause})`;
   const claim = truth.claim(after.runId, attempt.number);
-  const marker = truth.marker(attempt.instance);
+  const marker = truth.word(attempt.instance, after.terms.tasks ?? 1);
   if (claim === null) {
     broken('3 one worker', `${what} while its claim is free`);
     return;
@@ -154,7 +155,7 @@ function judgeCause(
       if (!history.cancelled.has(after.runId)) lie('nobody cancelled');
       return;
     case 'cancelled-outside':
-      if (!any(history.deletedOutside)) lie('nobody outside deleted its machine');
+      if (!any(history.deletedOutside)) lie('nobody outside deleted its machine, or cancelled it');
       return;
     case 'preempted':
       if (!any(history.preempted)) lie('its machine was not preempted');
@@ -176,7 +177,7 @@ function judgeCause(
     case 'step-failed':
     case 'gpu-idle':
     case 'timeout':
-      if (!history.causes.get(attempt.instance)?.has(attempt.end.cause)) lie('nobody said so');
+      if (!saidSo(after, attempt, known.facts)) lie('nobody said so');
       return;
     case 'machine-lost':
     case 'interrupted':
@@ -185,6 +186,21 @@ function judgeCause(
     default:
       return;
   }
+}
+
+/** A task's own marker, or what the platform says of a task that left none. */
+function saidSo({ terms }: RunRecord, attempt: Attempt, { history, truth }: Facts): boolean {
+  const tasks = Array.from(
+    { length: terms.tasks ?? 1 },
+    (_, task) => `${attempt.instance}.${task}`,
+  );
+  const cause = attempt.end?.cause ?? '';
+  if ([attempt.instance, ...tasks].some((name) => history.causes.get(name)?.has(cause)))
+    return true;
+  return attempt.intents.some(({ instanceId }) => {
+    const execution = instanceId === null ? null : truth.execution(instanceId);
+    return execution !== null && hasFailedTask(execution);
+  });
 }
 
 /** Lost is what is gone, or never came to work within its time; and lost by what it was lost by. */

@@ -3,6 +3,7 @@ import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
 import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
+import { EXIT_NO_WORK } from '#shared/plan/bootstrap.ts';
 import type { Actor, FunctionName } from '#test/simulation/delivery.ts';
 import type { Work } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
@@ -10,11 +11,13 @@ import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import { type Counts, count } from '#test/simulation/swarm/coverage.ts';
 import type { Consequence } from '#test/simulation/swarm/faults.ts';
 import { History } from '#test/simulation/swarm/history.ts';
+import { asMachine, envOf, executionsOf } from '#test/simulation/swarm/jobs.ts';
 import {
   judgeBirth,
   judgeDelete,
   judgeForget,
   judgeInsert,
+  judgeStart,
 } from '#test/simulation/swarm/law-machines.ts';
 import { type Facts, judgeRecord } from '#test/simulation/swarm/law-records.ts';
 import { ROWS, rowOfAttempt, rowOfRun } from '#test/simulation/swarm/rows.ts';
@@ -83,6 +86,14 @@ export class Laws {
       }
       judgeInsert(requestId, call.name, this.#facts, this.break);
     }
+    if (call.method.endsWith('executions.cancel') && actor.kind === 'function') {
+      const machine = this.truth.machine(call.params.execution ?? '');
+      if (machine !== null) judgeDelete(machine, this.#facts, this.break);
+    }
+    if (call.method.endsWith('locations.jobs.run') && actor.name !== 'submit') {
+      this.break('R5 only submit creates', `${actor.id} starts ${call.name}`);
+    }
+    const started = this.#kernel.world.run.executions.size;
     const known = machinesById.size;
     const repeated = this.history.landed.has(requestId);
     const generation = this.truth.generation(call.name);
@@ -96,6 +107,7 @@ export class Laws {
         if (twins.length > 1) this.#see('two-machines-of-an-attempt');
       }
     }
+    if (this.#kernel.world.run.executions.size > started) this.#executionStarted();
     if (repeated && machinesById.size === known) this.#see('request-id-answered-again');
     if (this.truth.generation(call.name) !== generation) this.#changed(actor, call.name);
     const told = await reply.then(
@@ -111,8 +123,29 @@ export class Laws {
     this.#trace(`${this.truth.nowMs} ${line}`);
   }
 
+  /** The world's last one. */
+  #executionStarted(): void {
+    const execution = executionsOf(this.#kernel.world).at(-1);
+    const machine = execution === undefined ? null : asMachine(execution);
+    if (execution === undefined || machine === null) return;
+    judgeStart(machine, envOf(execution).MAYFLY_NONCE ?? '', this.#facts, this.break);
+    if (execution.taskCount > 1) this.#see('several-tasks');
+    const twins = [...this.history.machines.values()].filter((name) => name === machine.name);
+    if (twins.length > 1) this.#see('two-executions-of-an-attempt');
+  }
+
+  #tasksWithoutWork(): void {
+    for (const { tasks, shortName } of executionsOf(this.#kernel.world)) {
+      if (this.history.idle.has(shortName)) continue;
+      if (!tasks.some(({ result }) => result?.exitCode === EXIT_NO_WORK)) continue;
+      this.history.idle.add(shortName);
+      this.#see('task-without-work');
+    }
+  }
+
   /** Notes the machines whose time the platform has ended. */
   moved(): void {
+    this.#tasksWithoutWork();
     for (const [id, machine] of this.#kernel.world.compute.machinesById) {
       const endsMs = this.#limits.get(id);
       if (machine.ttlEndMs !== null) this.#limits.set(id, machine.ttlEndMs);
@@ -135,7 +168,8 @@ export class Laws {
   worked(work: Work): void {
     const all = this.#kernel.works.filter((one) => one.runId === work.runId);
     this.trace(`${work.runId} attempt ${work.attempt} works on ${work.instanceId}`);
-    const twice = all.filter((one) => one.attempt === work.attempt).length > 1;
+    const same = all.filter(({ attempt, task }) => attempt === work.attempt && task === work.task);
+    const twice = same.length > 1;
     if (twice) this.break('3 one worker', `${work.runId}: attempt ${work.attempt} works twice`);
     const others = all.filter((one) => one.endMs === null && one.attempt !== work.attempt);
     if (others.length > 0) {
@@ -215,7 +249,9 @@ export class Laws {
       ({ end }, index) => end !== null && !before?.attempts[index]?.end,
     );
     if (ended?.end) {
-      this.#countRow(rowOfAttempt(before, after, ended.end, this.#hasSpoken(ended)));
+      this.#countRow(
+        rowOfAttempt(before, after, ended.end, this.#hasSpoken(ended, after.terms.tasks ?? 1)),
+      );
     } else if (after.end !== null && !before?.end) {
       this.#countRow(rowOfRun(after));
     }
@@ -227,8 +263,8 @@ export class Laws {
   }
 
   /** Its machine's own last word stands, and is no order to delete it. */
-  #hasSpoken({ instance, nonce }: Attempt): boolean {
-    const marker = this.truth.marker(instance);
+  #hasSpoken({ instance, nonce }: Attempt, tasks: number): boolean {
+    const marker = this.truth.word(instance, tasks);
     const own = marker !== null && marker.sealed !== true && marker.nonce === nonce;
     const ending = marker?.cause === 'interrupted' || marker?.cause === 'preempted';
     return own && !ending && (marker.status === 'SUCCEEDED' || marker.status === 'FAILED');

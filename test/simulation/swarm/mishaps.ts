@@ -1,15 +1,19 @@
 // Makes happen what a scenario says at its instants: to machines, zones and the bucket, and what people
 // publish.
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
+import type { ExecutionState } from '#scripts/local-cloud/run/state.ts';
+import { signEvent } from '#shared/lifecycle/task-event.ts';
 import { inputsObject, MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { REQUEST, SETTINGS } from '#test/simulation/layout.ts';
 import type { Chaos } from '#test/simulation/swarm/chaos.ts';
 import { count } from '#test/simulation/swarm/coverage.ts';
 import type { MishapKind } from '#test/simulation/swarm/faults.ts';
+import { executionsOf, isRunning } from '#test/simulation/swarm/jobs.ts';
 import { FORGED_NONCE, type Laws } from '#test/simulation/swarm/laws.ts';
 import {
   inputObject,
+  isJob,
   type Mishap,
   type Scenario,
   type ScenarioRun,
@@ -38,8 +42,11 @@ export function happen(stage: Stage, mishap: Mishap): Relief | null | 'nothing' 
   return relief;
 }
 
+/** What a request lacks that says no more than its scenario does. */
+const baseOf = ({ request }: ScenarioRun) => (isJob(request) ? {} : REQUEST);
+
 export function requestOf(run: ScenarioRun): string {
-  return JSON.stringify({ ...REQUEST, ...run.request, runId: run.runId });
+  return JSON.stringify({ ...baseOf(run), ...run.request, runId: run.runId });
 }
 
 const zoneOf = ({ which }: Mishap) => ZONES[Math.floor(which * ZONES.length)] ?? ZONES[0];
@@ -54,7 +61,7 @@ function onMachine(
     // Every other one hits a container that runs, if it hits a machine that does.
     const busy = (machine: MachineState) =>
       number % 2 === 0 || !running(machine) || isBusy(stage, machine);
-    const machines = stage.laws.truth.machines().filter((one) => wanted(one) && busy(one));
+    const machines = stage.laws.truth.vms().filter((one) => wanted(one) && busy(one));
     const machine = machines[Math.floor(which * machines.length)];
     if (machine === undefined) return 'nothing';
     act(stage, machine);
@@ -137,6 +144,40 @@ function withoutQuota(kernel: Kernel, [scope, metric]: readonly [string, string]
   set(0);
   return () => set(1_000_000);
 }
+
+function onExecution(
+  wanted: (execution: ExecutionState) => boolean,
+  act: (stage: Stage, execution: ExecutionState) => void,
+): Happen {
+  return (stage, { which }) => {
+    const all = executionsOf(stage.kernel.world).filter((one) => isRunning(one) && wanted(one));
+    const execution = all[Math.floor(which * all.length)];
+    if (execution === undefined) return 'nothing';
+    act(stage, execution);
+    return null;
+  };
+}
+
+/** Somebody with the console open. */
+function outside(stage: Stage, verb: 'cancel' | 'delete', execution: ExecutionState): void {
+  const { project, region: location, shortName: job } = execution.job;
+  const params = { project, location, job, execution: execution.shortName };
+  stage.laws.history.deletedOutside.add(execution.shortName);
+  stage.kernel.call({ method: `run.projects.locations.jobs.executions.${verb}`, params });
+}
+
+/** How the next execution starts. */
+const nextStart =
+  (body: object): Happen =>
+  (stage) => {
+    if (!stage.scenario.runs.some(({ request }) => isJob(request))) return 'nothing';
+    stage.kernel.call({ method: 'local.run.start', params: {}, body });
+    return () => {
+      stage.kernel.world.run.planted.length = 0;
+    };
+  };
+
+const QUOTA_TEXT = 'Quota exceeded: total allowable memory of the region.';
 
 const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   preempt: onMachine(running, (stage, machine) => {
@@ -221,7 +262,12 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
   'cancel-stopping': cancel((stage, run) => stateOf(stage, run) === 'STOPPING'),
   'cancel-succeeded': cancel(hasSucceeded),
   'request-again': publish(requestOf),
-  conflict: publish((run) => ({ ...REQUEST, ...run.request, runId: run.runId, args: ['other'] })),
+  conflict: publish((run) => ({
+    ...baseOf(run),
+    ...run.request,
+    runId: run.runId,
+    args: ['other'],
+  })),
   'input-gone': (stage, mishap) => {
     const run = runOf(stage, mishap);
     const { truth } = stage.laws;
@@ -258,6 +304,53 @@ const HAPPENINGS: Readonly<Record<MishapKind, Happen>> = {
     if (name === undefined) return 'nothing';
     const instance = name.slice(MARKER_PREFIX.length).replace(/\.json$/, '');
     stage.kernel.publish('run-signals', JSON.stringify(forgedSignal(instance, mishap)));
+    return null;
+  },
+  'execution-cancelled': onExecution(
+    () => true,
+    (stage, execution) => outside(stage, 'cancel', execution),
+  ),
+  'execution-deleted': onExecution(
+    () => true,
+    (stage, execution) => outside(stage, 'delete', execution),
+  ),
+  'task-out-of-memory': onExecution(
+    ({ tasks }) => tasks.some(({ status }) => status === 'running'),
+    ({ kernel }, { name: execution, tasks }) => {
+      const task = tasks.find(({ status }) => status === 'running')?.index;
+      kernel.call({ method: 'local.run.outOfMemory', params: {}, body: { execution, task } });
+    },
+  ),
+  'execution-late': nextStart({ times: 1, delayMs: 12 * 60_000 }),
+  'execution-without-quota': nextStart({ times: 1, stuck: QUOTA_TEXT, fails: true }),
+  'execution-stuck': nextStart({ times: 1, stuck: 'Waiting for resources.' }),
+  throttled: ({ chaos, scenario }) => {
+    if (!scenario.runs.some(({ request }) => isJob(request))) return 'nothing';
+    chaos.throttles += 1;
+    return () => {
+      chaos.throttles -= 1;
+    };
+  },
+  'forged-event': (stage, mishap) => {
+    const run = runOf(stage, mishap);
+    const attempt = stage.laws.truth.record(run?.runId ?? '')?.attempts.at(-1);
+    const execution = attempt?.intents.at(-1)?.instanceId;
+    if (run === undefined || !isJob(run.request) || attempt === undefined || !execution)
+      return 'nothing';
+    const event = {
+      ...{ runId: run.runId, attempt: attempt.number, task: 0, seq: 7, kind: 'ended' as const },
+      ...{ atMs: 0, data: {} },
+    };
+    const signed = signEvent('0'.repeat(64), event);
+    const entry = {
+      resource: {
+        type: 'cloud_run_job',
+        labels: { job_name: 'mayfly-base-ml-s', location: 'us-central1', project_id: 'p' },
+      },
+      labels: { 'run.googleapis.com/execution_name': execution },
+      jsonPayload: { mayfly_event: signed },
+    };
+    stage.kernel.publish('run-signals', JSON.stringify(entry));
     return null;
   },
   stray: ({ kernel, laws }, mishap) => {

@@ -12,6 +12,11 @@ const RETRIED: Readonly<Record<string, string>> = {
   'gone: host-error': 'infrastructure',
   'gone: machine-lost': 'infrastructure',
   'gone: interrupted': 'infrastructure',
+  'gone: exit': 'failed',
+  'gone: out-of-memory': 'outOfMemory',
+  'gone: step-failed': 'failed',
+  'gone: step-failed, may pass': 'infrastructure',
+  'gone: gpu-idle': 'failed',
   'not placed: machine-lost': 'abandoned',
 };
 
@@ -20,6 +25,7 @@ const FINAL = [
   'marker: timeout',
   'marker: ttl',
   'marker: cancelled',
+  'gone: timeout',
   'gone: ttl',
   'gone: cancelled',
   'gone: cancelled-outside',

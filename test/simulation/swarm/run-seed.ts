@@ -111,6 +111,7 @@ async function live(stage: Stage): Promise<void> {
   for (const relief of reliefs) relief();
   reliefs.clear();
   kernel.world.compute.outcomes.length = 0;
+  kernel.world.run.planted.length = 0;
   await heal(stage);
   judgeEnds(stage);
 }

@@ -56,7 +56,8 @@ export function drawScenario(seed: number): Scenario {
   const count = large ? 8 + size.below(8) : pick(size, [1, 1, 2, 3]);
   const runs = Array.from({ length: count }, (_, index) => {
     const run = drawRun(draws, index, chaosMs);
-    return { ...run, request: { ...run.request, ...theme.request } };
+    const request = isJob(run.request) ? {} : theme.request;
+    return { ...run, request: { ...run.request, ...request } };
   });
   const rates = theme.alone === true ? theme.rates : { ...drawRates(draws), ...theme.rates };
   const mishaps = drawMishaps(draws, rates, chaosMs);
@@ -71,7 +72,30 @@ export function drawScenario(seed: number): Scenario {
   };
 }
 
+export const isJob = (request: ScenarioRun['request']) => request.runtime === 'cloudrun-jobs';
+
+/** A third of the runs, beside machines in the same world. */
+function drawJob(draws: Draws, index: number, chaosMs: number): ScenarioRun {
+  const random = draws.of(`job-${index}`);
+  const retries = () => random.below(3);
+  return {
+    runId: `r${index + 1}`,
+    atMs: random.below(chaosMs / 2),
+    request: {
+      runtime: 'cloudrun-jobs',
+      command: ['python', 'fit.py'],
+      resources: { class: pick(random, ['S', 'M', 'L']), base: 'base-ml' },
+      tasks: pick(random, [1, 1, 1, 2, 3]),
+      ttlSeconds: pick(random, [600, 900, 1800]),
+      waitForCapacitySeconds: pick(random, [0, 120, 900]),
+      retry: { infrastructure: retries(), outOfMemory: retries(), failed: retries() },
+      ...(random.chance(0.25) ? { inputs: { '/in/data': inputUri(`r${index + 1}`) } } : {}),
+    },
+  };
+}
+
 function drawRun(draws: Draws, index: number, chaosMs: number): ScenarioRun {
+  if (draws.of(`runtime-${index}`).chance(0.33)) return drawJob(draws, index, chaosMs);
   const random = draws.of(`run-${index}`);
   const retries = () => random.below(3);
   return {

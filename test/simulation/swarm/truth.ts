@@ -1,5 +1,6 @@
 // What is really so in a simulated world, read from the world itself and not through any call.
 import type { MachineState } from '#scripts/local-cloud/compute/state.ts';
+import type { ExecutionState } from '#scripts/local-cloud/run/state.ts';
 import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
 import type { RunResult } from '#shared/lifecycle/result.ts';
 import {
@@ -12,6 +13,12 @@ import {
 } from '#shared/plan/objects.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
 import { SETTINGS } from '#test/simulation/layout.ts';
+import {
+  asMachine,
+  executionsOf,
+  isRunning,
+  type LiveMachine,
+} from '#test/simulation/swarm/jobs.ts';
 
 export interface LiveMarker {
   readonly status: string;
@@ -67,12 +74,31 @@ export class Truth {
     return [...this.#objects().keys()].filter((name) => name.startsWith(prefix));
   }
 
-  machine(id: string): MachineState | null {
-    return this.#kernel.world.compute.machinesById.get(id) ?? null;
+  machine(id: string): LiveMachine | null {
+    const machine = this.#kernel.world.compute.machinesById.get(id);
+    return machine ?? this.machines().find((one) => one.id === id) ?? null;
   }
 
-  /** Machines and disks that carry this deployment's label. */
-  machines(): MachineState[] {
+  /** By its short name, running or not. */
+  execution(id: string): ExecutionState | null {
+    return executionsOf(this.#kernel.world).find(({ shortName }) => shortName === id) ?? null;
+  }
+
+  /** The last words of an attempt's tasks as one: SUCCEEDED only if each of them says so. */
+  word(instance: string, tasks: number): LiveMarker | null {
+    if (tasks === 1) return this.marker(instance);
+    const all = Array.from({ length: tasks }, (_, task) => this.marker(`${instance}.${task}`));
+    const good = all.every((marker) => marker?.status === 'SUCCEEDED');
+    return good ? (all[0] ?? null) : this.marker(instance);
+  }
+
+  /** Machines that carry this deployment's label, and executions that we started and that run. */
+  machines(): LiveMachine[] {
+    const executions = executionsOf(this.#kernel.world).filter(isRunning);
+    return [...this.vms(), ...executions.flatMap((execution) => asMachine(execution) ?? [])];
+  }
+
+  vms(): MachineState[] {
     return [...this.#kernel.world.compute.machinesById.values()].filter((one) => ours(one.labels));
   }
 
