@@ -2,7 +2,6 @@
 // are sent once, because the caller repeats them with the same `requestId` by its own rules.
 import assert from 'node:assert/strict';
 import type {
-  ApiErrorDetail,
   Compute,
   DeleteInstanceReply,
   InsertReply,
@@ -19,32 +18,41 @@ import {
   parseOperation,
   parseOperations,
 } from '#shared/cloud/compute-replies.ts';
-import {
-  asCloudError,
-  type ComputeOptions,
-  createRest,
-  goneOrUnknown,
-  isSuccess,
-  type Rest,
-  type RestCall,
-  translateRefusal,
-} from '#shared/cloud/compute-rest.ts';
+import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import {
   type CloudError,
   isGoogleError,
-  readReplyError,
   translateReply,
   unreadableReply,
 } from '#shared/cloud/errors.ts';
 import type { HttpReply } from '#shared/cloud/http.ts';
+import {
+  asCloudError,
+  createRest,
+  errorDetail,
+  goneOrUnknown,
+  isSuccess,
+  type Rest,
+  type RestCall,
+  type RestOptions,
+  readResource,
+  translateRefusal,
+} from '#shared/cloud/rest.ts';
 import { placementError } from '#shared/lifecycle/placement-errors.ts';
 
 const PAGE_ITEMS_MAX = 500;
 const OPERATION_PAGES_MAX = 10;
 
+export interface ComputeOptions extends RestOptions {
+  readonly project: string;
+  /** Base URL without a trailing slash; null: Google's own. */
+  readonly endpoint: string | null;
+}
+
 /** The calls of Compute Engine that Mayfly makes. */
 export function createCompute(options: ComputeOptions): Compute {
-  const rest = createRest(options);
+  const endpoint = options.endpoint ?? GOOGLE_ENDPOINTS.compute;
+  const rest = createRest(`${endpoint}/compute/v1/projects/${options.project}`, options);
   return {
     insertInstance: (zone, requestId, body) => insertInstance(rest, zone, requestId, body),
     getInstance: async (zone, name) => {
@@ -106,32 +114,12 @@ async function insertInstance(
 
 /** Google answers every refusal with an error body; anything else came from something between. */
 function classifyInsertError(reply: HttpReply, error: CloudError): InsertReply {
-  const detail = { ...errorDetail(reply), status: reply.status };
+  const detail = errorDetail(reply);
   if (error.code === 'conflict') return { kind: 'conflict', error: detail };
   const { verdict } = placementError(detail);
   if (verdict === 'unknown' || !isGoogleError(reply.body)) return { kind: 'unknown', error };
   if (verdict === 'wait') return { kind: 'rate-limited', error: detail };
   return { kind: 'refused', error: detail };
-}
-
-type ReadReply<Value> =
-  | { readonly kind: 'there'; readonly value: Value }
-  | { readonly kind: 'gone' }
-  | { readonly kind: 'unknown'; readonly error: CloudError };
-
-async function readResource<Value>(
-  rest: Rest,
-  method: string,
-  call: RestCall & { readonly parse: (body: unknown) => Value | null },
-): Promise<ReadReply<Value>> {
-  try {
-    const value = call.parse(await rest.read(method, call));
-    return value === null
-      ? { kind: 'unknown', error: unreadableReply(method, 200, 'not the resource asked for') }
-      : { kind: 'there', value };
-  } catch (error) {
-    return goneOrUnknown(error);
-  }
 }
 
 /** Sent once: a machine allows ten queries a minute, and what they give is a hint. */
@@ -232,11 +220,6 @@ async function listEverywhere<Item>(
   const page = parseAggregatedPage(body, list.kind, list.parse);
   if (page === null) throw unreadableReply(method, 200, 'no aggregated list');
   return page;
-}
-
-function errorDetail(reply: HttpReply): ApiErrorDetail {
-  const { reason, message, details } = readReplyError(reply.body);
-  return { code: reason, message, details };
 }
 
 function newestFirst(left: Operation, right: Operation): number {

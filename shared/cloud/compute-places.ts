@@ -2,7 +2,7 @@
 // placement: what cannot be read is null, never an error.
 import { z } from 'zod';
 import { lastPart, parseAggregatedPage } from '#shared/cloud/compute-replies.ts';
-import { asCloudError, type Rest } from '#shared/cloud/compute-rest.ts';
+import { asCloudError, type Rest } from '#shared/cloud/rest.ts';
 import { ALL_REGIONS, type Quota } from '#shared/plan/quota.ts';
 
 const TYPE_PAGES_MAX = 20;

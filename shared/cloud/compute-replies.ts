@@ -6,7 +6,7 @@ import { collectDetails } from '#shared/cloud/errors.ts';
 
 /** int64 values come as text; some stand-ins send numbers. */
 const id = z.union([z.string().regex(/^[0-9]+$/), z.int().nonnegative().transform(String)]);
-const instantMs = z
+export const instantMs = z
   .string()
   .nullish()
   .transform((text) => {

@@ -13,6 +13,8 @@ export interface HttpReply {
   readonly status: number;
   /** The parsed JSON body; undefined when there was none or it was not JSON. */
   readonly body: unknown;
+  /** The header of that name, where it came. */
+  readonly retryAfter?: string;
 }
 
 /** Throws a CloudError (`unavailable` or `timeout`) when there was no reply at all. */

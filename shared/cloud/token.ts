@@ -53,7 +53,9 @@ export function createTransport(credentials: Credentials): Transport {
         retry: false,
         signal,
       });
-      return { status: reply.status, body: parseJson(reply.data) };
+      const retryAfter = reply.headers.get('retry-after');
+      const { status } = reply;
+      return { status, body: parseJson(reply.data), ...(retryAfter ? { retryAfter } : {}) };
     });
   };
 }

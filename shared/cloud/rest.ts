@@ -1,23 +1,21 @@
-// One call of Compute Engine's REST API: URL, deadline, repeats of reads, and what its errors mean.
+// One call of a service's REST API: URL, deadline, repeats of reads, and what its errors mean.
+import type { ApiErrorDetail } from '#shared/cloud/compute.ts';
 import {
   REPEAT_POLICY,
   repeatWhileRetriable,
   type TimingOptions,
   timingOf,
 } from '#shared/cloud/deadline.ts';
-import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import {
   CloudError,
   isGoogleError,
+  readReplyError,
   translateReply,
   unreadableReply,
 } from '#shared/cloud/errors.ts';
 import type { HttpCall, HttpReply, Transport } from '#shared/cloud/http.ts';
 
-export interface ComputeOptions extends TimingOptions {
-  readonly project: string;
-  /** Base URL without a trailing slash; null: Google's own. */
-  readonly endpoint: string | null;
+export interface RestOptions extends TimingOptions {
   readonly transport: Transport;
 }
 
@@ -26,6 +24,8 @@ const READ_POLICY = { ...REPEAT_POLICY, attempts: 3 };
 
 export interface RestCall {
   readonly path: readonly string[];
+  /** What stands behind the path, after a colon. */
+  readonly verb?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
 }
@@ -37,15 +37,20 @@ export interface Rest {
   read(method: string, call: RestCall): Promise<unknown>;
 }
 
-export function createRest(options: ComputeOptions): Rest {
-  const base = `${options.endpoint ?? GOOGLE_ENDPOINTS.compute}/compute/v1/projects/${options.project}`;
+/** `base`: what every path begins with, without a slash at its end. `refusalOf` may say more. */
+export function createRest(
+  base: string,
+  options: RestOptions,
+  refusalOf: (method: string, reply: HttpReply) => CloudError = translateRefusal,
+): Rest {
   const timing = timingOf(options, TIMEOUT_MS);
-  const send: Rest['send'] = async (method, verb, { path, query, body }) => {
+  const send: Rest['send'] = async (method, httpMethod, { path, verb, query, body }) => {
+    const action = verb === undefined ? '' : `:${verb}`;
     const search = query === undefined ? '' : `?${new URLSearchParams(query)}`;
     try {
       return await options.transport({
-        method: verb,
-        url: `${[base, ...path.map(encodeURIComponent)].join('/')}${search}`,
+        method: httpMethod,
+        url: `${[base, ...path.map(encodeURIComponent)].join('/')}${action}${search}`,
         timeoutMs: timing.timeoutMs,
         ...(body === undefined ? {} : { body }),
       });
@@ -59,7 +64,7 @@ export function createRest(options: ComputeOptions): Rest {
       repeatWhileRetriable(timing, READ_POLICY, async () => {
         const reply = await send(method, 'GET', call);
         if (isSuccess(reply)) return reply.body;
-        throw translateRefusal(method, reply);
+        throw refusalOf(method, reply);
       }),
   };
 }
@@ -92,4 +97,30 @@ export function asCloudError(error: unknown): CloudError {
 function nameMethod(method: string, thrown: unknown): CloudError {
   const { code, status, reason, message, cause } = asCloudError(thrown);
   return new CloudError({ code, method, status, reason, message: `${method}: ${message}`, cause });
+}
+
+export type ReadReply<Value> =
+  | { readonly kind: 'there'; readonly value: Value }
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'unknown'; readonly error: CloudError };
+
+/** One resource; `parse` gives null for what is not it. */
+export async function readResource<Value>(
+  rest: Rest,
+  method: string,
+  call: RestCall & { readonly parse: (body: unknown) => Value | null },
+): Promise<ReadReply<Value>> {
+  try {
+    const value = call.parse(await rest.read(method, call));
+    return value === null
+      ? { kind: 'unknown', error: unreadableReply(method, 200, 'not the resource asked for') }
+      : { kind: 'there', value };
+  } catch (error) {
+    return goneOrUnknown(error);
+  }
+}
+
+export function errorDetail(reply: HttpReply): ApiErrorDetail {
+  const { reason, message, details } = readReplyError(reply.body);
+  return { status: reply.status, code: reason, message, details };
 }
