@@ -45,12 +45,14 @@ function settle(
     return { kind: 'delete-machine', instance: attempt.instance, zone };
   }
   if (fact.kind === 'unknown' || (fact.kind === 'there' && fact.ours)) return { kind: 'rest' };
-  // One call starts one execution: the one that was seen to end is the only one of the intent.
-  const known = intent.instanceId !== null || (fact.kind === 'gone' && fact.id !== undefined);
-  if (record.runtime !== 'gce' && known && intent.repeated !== true) return null;
+  if (record.runtime !== 'gce') {
+    // One call starts one execution at most: the one that was seen to end is the intent's only one.
+    const known = intent.instanceId !== null || (fact.kind === 'gone' && fact.id !== undefined);
+    const late = context.nowMs >= intent.deadlineSeconds * 1000 + SLACK_MS;
+    return late || (known && intent.repeated !== true) ? null : { kind: 'rest' };
+  }
   const step = landing(attempt, intent, seen, context);
   if (step !== null) return step;
-  if (record.runtime !== 'gce') return null;
   const disk = diskName(context.deployment, record.runId, attempt.number, intent.number);
   if (seen.disks[disk] === undefined) return { kind: 'delete-disk', zone, disk };
   return seen.disks[disk] === 'gone' ? null : { kind: 'rest' };

@@ -35,6 +35,7 @@ const FINAL = [
   'no attempt: cancelled',
   'no attempt: refused',
   'no attempt: over the budget',
+  'no attempt: no larger class',
 ];
 
 export const ROWS: readonly string[] = [
@@ -62,8 +63,12 @@ export function rowOfAttempt(
 /** The row of a run that ends between two attempts, or before the first. */
 export function rowOfRun({ attempts, end }: RunRecord): string {
   const last = attempts.at(-1)?.end;
-  const budget = last?.cause === end?.cause && end?.detail.includes('budget');
-  return `row no attempt: ${budget ? 'over the budget' : end?.cause} → the end`;
+  const why = last?.cause === end?.cause ? /budget|class/.exec(end?.detail ?? '')?.[0] : undefined;
+  const names: Readonly<Record<string, string>> = {
+    budget: 'over the budget',
+    class: 'no larger class',
+  };
+  return `row no attempt: ${names[why ?? ''] ?? end?.cause} → the end`;
 }
 
 function wasPlaced(
