@@ -3,7 +3,9 @@
 import { createCompute } from '#shared/cloud/compute-client.ts';
 import type { Settings } from '#shared/cloud/config.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
+import { createRunJobs } from '#shared/cloud/run-client.ts';
 import { createScheduler } from '#shared/cloud/scheduler.ts';
+import { createUrlSigner } from '#shared/cloud/signed-url.ts';
 import { createObjectStore } from '#shared/cloud/storage-client.ts';
 import { applicationCredentials, createTransport, noCredentials } from '#shared/cloud/token.ts';
 
@@ -24,6 +26,13 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     store: openBucket(bucket),
     openBucket,
     compute: createCompute({ project, endpoint: endpoints.compute, transport }),
+    jobs: createRunJobs({ project, endpoint: endpoints.run, transport }),
+    signer: createUrlSigner({
+      transport,
+      endpoints,
+      reader: plan.jobs.readerServiceAccount,
+      uploader: plan.jobs.uploaderServiceAccount,
+    }),
     publisher: createPublisher({
       project,
       endpoint: endpoints.pubsub,

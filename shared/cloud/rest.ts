@@ -33,8 +33,8 @@ export interface RestCall {
 export interface Rest {
   /** One try. Throws a CloudError when there was no reply. */
   send(method: string, verb: HttpCall['method'], call: RestCall): Promise<HttpReply>;
-  /** A GET that is repeated while its error is retriable. Throws for everything but a 2xx. */
-  read(method: string, call: RestCall): Promise<unknown>;
+  /** What changes nothing is repeated while its error is retriable. Throws for all but a 2xx. */
+  read(method: string, call: RestCall, verb?: HttpCall['method']): Promise<unknown>;
 }
 
 /** `base`: what every path begins with, without a slash at its end. `refusalOf` may say more. */
@@ -60,9 +60,9 @@ export function createRest(
   };
   return {
     send,
-    read: (method, call) =>
+    read: (method, call, verb = 'GET') =>
       repeatWhileRetriable(timing, READ_POLICY, async () => {
-        const reply = await send(method, 'GET', call);
+        const reply = await send(method, verb, call);
         if (isSuccess(reply)) return reply.body;
         throw refusalOf(method, reply);
       }),
