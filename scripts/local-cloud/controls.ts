@@ -22,6 +22,7 @@ import {
 } from '#scripts/local-cloud/json.ts';
 import { FAULT_KINDS, readFault, readOutcome } from '#scripts/local-cloud/plants.ts';
 import { settleDelivery } from '#scripts/local-cloud/pubsub/delivery.ts';
+import { writeTaskLine } from '#scripts/local-cloud/run/logs.ts';
 import { plantStart, reportTaskEnd, takeMemory } from '#scripts/local-cloud/run/mishaps.ts';
 import { settleAttempt } from '#scripts/local-cloud/scheduler/jobs.ts';
 import { plantSecret } from '#scripts/local-cloud/secrets/secrets.ts';
@@ -137,6 +138,7 @@ export const localMethods: Methods = {
   'local.compute.outcome': control(plantOutcome),
   'local.run.taskEnded': control(reportTaskEnd),
   'local.run.outOfMemory': control(takeMemory),
+  'local.run.log': control(writeTaskLine),
   'local.run.start': control(plantStart),
   'local.storage.bucket': control(setBucket),
   'local.secret': control(plantSecret),

@@ -7,7 +7,7 @@ import { endTask, exhaustMemory } from '#scripts/local-cloud/run/lifecycle.ts';
 import type { ExecutionState, TaskState } from '#scripts/local-cloud/run/state.ts';
 
 /** By full name, or by the short one. */
-function findExecution({ world }: Context, name: string): ExecutionState | undefined {
+export function findExecution({ world }: Context, name: string): ExecutionState | undefined {
   const { executions } = world.run;
   return (
     executions.get(name) ?? [...executions.values()].find(({ shortName }) => shortName === name)

@@ -4,8 +4,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Call, Reply } from '#scripts/local-cloud/call.ts';
 import type { MachineHostFactory } from '#scripts/local-cloud/host/machine-host.ts';
+import type { TaskHostFactory } from '#scripts/local-cloud/host/task-host.ts';
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { handleRequest } from '#scripts/local-cloud/server/http.ts';
+import { JobTasks } from '#scripts/local-cloud/server/job-tasks.ts';
 import { Machines } from '#scripts/local-cloud/server/machines.ts';
 import {
   close,
@@ -26,7 +28,9 @@ export interface LocalCloudOptions {
   readonly nowMs?: () => number;
   /** Makes the machines real; left out: they have power and nothing runs on them. */
   readonly machineHost?: MachineHostFactory;
-  /** A machine's order that could not be carried out. Default: printed on standard error. */
+  /** Makes the tasks of executions real; left out: they run until something is told of them. */
+  readonly taskHost?: TaskHostFactory;
+  /** An order of a machine or a task that could not be carried out. Default: printed on standard error. */
   readonly failed?: (error: unknown) => void;
 }
 
@@ -61,15 +65,19 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
   const stop = new AbortController();
   const gate = new PushGate(REQUESTS_AT_ONCE);
   let machines: Machines | null = null;
+  let tasks: JobTasks | null = null;
   const runtime = new Runtime(world, options.nowMs ?? Date.now, {
     push: (event) =>
       void gate.pass(event.url, () => carryOutPush(runtime, event, stop.signal)).catch(failed),
     machine: (event) => machines?.carryOut(event),
-    task: () => {},
+    task: (event) => tasks?.carryOut(event),
   });
   if (options.machineHost !== undefined) {
     const host = options.machineHost((id) => powerOff(runtime, id));
     machines = new Machines(runtime, host, failed);
+  }
+  if (options.taskHost !== undefined) {
+    tasks = new JobTasks(runtime, options.taskHost, failed);
   }
   const server = createServer((request, response) => {
     handleRequest(runtime, request, response).catch(() => response.destroy());
@@ -88,7 +96,7 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
     async [Symbol.asyncDispose]() {
       stop.abort();
       runtime.close();
-      await machines?.[Symbol.asyncDispose]();
+      await Promise.all([machines?.[Symbol.asyncDispose](), tasks?.[Symbol.asyncDispose]()]);
       await close(server);
     },
   };
