@@ -50,7 +50,9 @@ export function createUrlSigner(options: SignerOptions): UrlSigner {
       const untilMs = nowMs + EXPIRES_SECONDS * 1000;
       const form = unsignedForm({ bucket, prefix, untilMs }, stampOf(account, nowMs));
       const fields = { ...form.fields, 'x-goog-signature': await sign(account, form.policy) };
-      return { url: `${storage}/${bucket}/`, fields, bucket, prefix };
+      // As Google's own clients: an emulator's address has no slash behind it.
+      const slash = endpoints.storage === null ? '/' : '';
+      return { url: `${storage}/${bucket}${slash}`, fields, bucket, prefix };
     },
   };
 }
