@@ -108,8 +108,10 @@ async function transport(
   if (target === null) {
     throw new Error(`the local cloud has no path ${http.method} ${http.url}`);
   }
-  const { method, params, body } = jsonCall(target, null, http.body);
-  const reply = await call({ method, params, body });
+  const { method, params, body: sent } = jsonCall(target, null, http.body);
+  const reply = await call({ method, params, body: sent });
   // A body that is no JSON is undefined, as from the real transport.
-  return { status: reply.status, body: reply.disturbance === 'garbage' ? undefined : reply.body };
+  const body = reply.disturbance === 'garbage' ? undefined : reply.body;
+  const retryAfter = reply.headers['retry-after'];
+  return { status: reply.status, body, ...(retryAfter === undefined ? {} : { retryAfter }) };
 }

@@ -30,6 +30,8 @@ const DEPLOYMENT: LocalDeployment = {
   project: SETTINGS.plan.project,
   bucket: SETTINGS.plan.bucket,
   deployment: SETTINGS.plan.deployment,
+  plan: SETTINGS.plan,
+  taskAccount: 'jobs-task@local-project.iam.gserviceaccount.com',
   region: 'us-central1',
   pushAccount: 'push@local-project.iam.gserviceaccount.com',
   audience: 'mayfly',

@@ -16,6 +16,7 @@ export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<
     STORAGE_EMULATOR_HOST: baseUrl,
     PUBSUB_EMULATOR_HOST: new URL(baseUrl).host,
     MAYFLY_ENDPOINT_COMPUTE: baseUrl,
+    MAYFLY_ENDPOINT_RUN: baseUrl,
     CLOUDSDK_CORE_PROJECT: project,
     CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true',
     CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE: `${baseUrl}/compute/v1/`,

@@ -24,6 +24,10 @@ const MACHINES_MAKE = [
   ...['compute.instances.setServiceAccount', 'compute.instances.setTags', 'compute.disks.create'],
   ...['compute.subnetworks.use', 'compute.subnetworks.useExternalIp'],
 ];
+/** What every function may ask of executions: it looks, cancels, and reads how tasks ended. */
+const EXECUTIONS = [
+  ...['run.executions.get', 'run.executions.list', 'run.executions.cancel', 'run.tasks.list'],
+];
 const PLACES = ['compute.machineTypes.list', 'compute.regions.get', 'compute.projects.get'];
 const LISTS = [
   'compute.instances.list',
@@ -42,29 +46,61 @@ export function localGrants(objects: readonly string[] = []): readonly Grant[] {
     resourcePrefix,
   });
   const project = `projects/${LOCAL_PROJECT}`;
+  const data = [...DATA_FOLDERS.map((folder) => `gs://${LOCAL_BUCKET}/${folder}`), ...objects];
   return [
     grant('submit', OBJECTS_WRITE, bucket),
     grant('submit', OBJECTS_READ, 'projects/_/buckets/'),
     grant('submit', [...MACHINES_MAKE, ...MACHINES_END, ...PLACES], project),
     grant('submit', ['iam.serviceAccounts.actAs'], project),
+    grant('submit', ['run.jobs.run', 'run.jobs.runWithOverrides', ...EXECUTIONS], project),
+    ...['jobs-reader', 'jobs-uploader'].map((signer) =>
+      grant('submit', ['iam.serviceAccounts.signBlob'], accountPath(localAccount(signer))),
+    ),
     grant('submit', ['pubsub.topics.publish'], topics),
     grant('finalize', OBJECTS_WRITE, bucket),
-    grant('finalize', MACHINES_END, project),
+    grant('finalize', [...MACHINES_END, ...EXECUTIONS], project),
     grant('finalize', ['pubsub.topics.publish'], topics),
     grant('signals', OBJECTS_WRITE, bucket),
-    grant('signals', [...MACHINES_END, 'compute.disks.delete'], project),
+    grant('signals', [...MACHINES_END, 'compute.disks.delete', ...EXECUTIONS], project),
     grant('signals', ['pubsub.topics.publish'], topics),
     grant('sweep', OBJECTS_WRITE, bucket),
-    grant('sweep', [...MACHINES_END, ...LISTS], project),
+    grant('sweep', [...MACHINES_END, ...LISTS, ...EXECUTIONS, 'run.jobs.list'], project),
     grant('sweep', ['pubsub.topics.publish'], topics),
     grant('notify', OBJECTS_READ, bucket),
     grant('notify', ['pubsub.topics.publish'], topics),
-    ...workerGrants([
-      ...DATA_FOLDERS.map((folder) => `gs://${LOCAL_BUCKET}/${folder}`),
-      ...objects,
-    ]),
+    ...workerGrants(data),
+    ...taskGrants(data),
   ];
 }
+
+/**
+ * A task itself may read and delete its bootstrap, and nothing else: all the rest it does by what the
+ * reader and the uploader have signed. Without the right to delete the uploader writes a name once.
+ */
+function taskGrants(data: readonly string[]): readonly Grant[] {
+  const grant = (name: string, permissions: readonly string[], uri: string): Grant => ({
+    principal: localAccount(name),
+    permissions,
+    resourcePrefix: objectPath(uri),
+  });
+  const bucket = `gs://${LOCAL_BUCKET}/`;
+  return [
+    grant(
+      'jobs-task',
+      ['storage.objects.get', 'storage.objects.delete'],
+      `${bucket}runs/bootstrap/`,
+    ),
+    ...[bucket, ...data].map((uri) => grant('jobs-reader', ['storage.objects.get'], uri)),
+    ...['runs/work/', MARKER_PREFIX].map((prefix) =>
+      grant('jobs-uploader', ['storage.objects.create'], `${bucket}${prefix}`),
+    ),
+    ...data.map((uri) =>
+      grant('jobs-uploader', ['storage.objects.create', 'storage.objects.delete'], uri),
+    ),
+  ];
+}
+
+const accountPath = (email: string) => `projects/-/serviceAccounts/${email}`;
 
 /**
  * Deleting is what overwriting needs; machines neither get nor list machines, and read every secret of

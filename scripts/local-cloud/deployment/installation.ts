@@ -1,7 +1,7 @@
 // A whole deployment on this machine: the local cloud with real processes for machines, the functions
 // as processes with an account each, everything laid out as Terraform would. `npm start`, `mayfly local`
 // and tests use it; when it is disposed of, nothing of it is left running.
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -12,6 +12,7 @@ import {
   LOCAL_REGION,
   localAccount,
   localEnvironment,
+  localSettings,
 } from '#scripts/local-cloud/deployment/environment.ts';
 import {
   FUNCTION_NAMES,
@@ -25,6 +26,7 @@ import {
 } from '#scripts/local-cloud/deployment/layout.ts';
 import type { MachineHost, PoweredOff } from '#scripts/local-cloud/host/machine-host.ts';
 import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
+import { ProcessTaskHost } from '#scripts/local-cloud/host/process-task-host.ts';
 import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
@@ -37,6 +39,10 @@ const QUICK_COMPUTE = {
   removalMs: 200,
   diskRemovalMs: 50,
 };
+
+/** What the images of the Jobs start, as the program that it is. */
+const SUPERVISOR = 'shared/guest/supervisor/main.ts';
+const PROJECT_FOLDER = join(import.meta.dirname, '..', '..', '..');
 
 export interface Installation extends AsyncDisposable {
   readonly cloud: LocalCloud;
@@ -64,6 +70,8 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   await using stack = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-local-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
+  const tasks = join(folder, 'tasks');
+  await mkdir(tasks);
   let host: ProcessMachineHost | null = null;
   const cloud: LocalCloud = stack.use(
     await startLocalCloud({
@@ -73,6 +81,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
         buckets: [],
         grants: localGrants(options.objects),
         compute: QUICK_COMPUTE,
+        run: { startMs: 200 },
         secrets: fullNames(options.secrets ?? {}),
       },
       machineHost: (poweredOff) => {
@@ -84,6 +93,17 @@ export async function openInstallation(options: InstallationOptions): Promise<In
         );
         return options.aroundHost?.(host, poweredOff) ?? host;
       },
+      taskHost: (listener) =>
+        new ProcessTaskHost(
+          {
+            folder: tasks,
+            command: [process.execPath, SUPERVISOR],
+            workingDir: PROJECT_FOLDER,
+            env: options.environment,
+            failed: (_, error) => console.error(error),
+          },
+          listener,
+        ),
     }),
   );
   const metadata = await openAccounts(cloud, stack);
@@ -149,6 +169,8 @@ function deploymentOf(
     project: LOCAL_PROJECT,
     bucket: LOCAL_BUCKET,
     deployment: LOCAL_DEPLOYMENT,
+    plan: localSettings(baseUrl).plan,
+    taskAccount: localAccount('jobs-task'),
     region: LOCAL_REGION,
     pushAccount: localAccount('push'),
     audience: LOCAL_AUDIENCE,

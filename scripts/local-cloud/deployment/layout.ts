@@ -1,7 +1,10 @@
 // Lays one deployment out in the local cloud, as Terraform does in the real one: bucket, topics, push
 // subscriptions with their policies, bucket notifications by prefix, the log sink, the sweep's job.
 // Everything goes through Google's REST paths, so that the same calls would do it there.
+import { completionFilter, taskEventFilter } from '#functions/signals/job-entry.ts';
 import { signalFilter } from '#functions/signals/signal.ts';
+import { type JobDefinition, jobDefinitions } from '#shared/plan/jobs-inventory.ts';
+import type { PlanSettings } from '#shared/plan/model.ts';
 import {
   DEPLOYMENT_OBJECT,
   MARKER_PREFIX,
@@ -17,6 +20,10 @@ export interface LocalDeployment {
   readonly project: string;
   readonly bucket: string;
   readonly deployment: string;
+  /** The settings that its functions are given: which Jobs there are follows from them. */
+  readonly plan: PlanSettings;
+  /** The account of every execution. */
+  readonly taskAccount: string;
   /** Of bucket and scheduler job. */
   readonly region: string;
   /** The account that pushes speak for, and what their tokens are meant for. */
@@ -129,7 +136,10 @@ export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
         object_name_prefix: prefix,
       },
     })),
-    sinkCall(deployment),
+    ...sinkCalls(deployment),
+    ...deployment.plan.regions.flatMap((place) =>
+      jobDefinitions(deployment.plan, place).map((job) => jobCall(deployment, place, job)),
+    ),
     sweepJobCall(deployment),
   ];
 }
@@ -192,15 +202,47 @@ function deadLetters(deployment: LocalDeployment) {
   return { deadLetterTopic, maxDeliveryAttempts: DELIVERY_ATTEMPTS_MAX };
 }
 
-/** Audit log entries about the deployment's machines come to `run-signals`. */
-function sinkCall(deployment: LocalDeployment): SetUpCall {
-  const { project, deployment: name } = deployment;
-  const body = {
-    name: `${name}-signals`,
-    destination: `pubsub.googleapis.com/${topicName(deployment, 'run-signals')}`,
-    filter: signalFilter(name),
+/** What the logs tell of the deployment's machines, tasks and executions comes to `run-signals`. */
+function sinkCalls(deployment: LocalDeployment): SetUpCall[] {
+  const { project, deployment: name, plan } = deployment;
+  const filters = {
+    signals: signalFilter(name),
+    'task-events': taskEventFilter(plan),
+    executions: completionFilter(plan),
   };
-  return { verb: 'POST', path: `/v2/projects/${project}/sinks?uniqueWriterIdentity=true`, body };
+  return Object.entries(filters).map(([what, filter]) => ({
+    verb: 'POST',
+    path: `/v2/projects/${project}/sinks?uniqueWriterIdentity=true`,
+    body: {
+      name: `${name}-${what}`,
+      destination: `pubsub.googleapis.com/${topicName(deployment, 'run-signals')}`,
+      filter,
+    },
+  }));
+}
+
+/** Its image is a name alone: here the supervisor is started as a program. */
+function jobCall(
+  { project, taskAccount }: LocalDeployment,
+  region: string,
+  job: JobDefinition,
+): SetUpCall {
+  const container = {
+    image: `mayfly.local/jobs/${job.base}`,
+    resources: { limits: job.limits },
+    env: Object.entries(job.env).map(([name, value]) => ({ name, value })),
+  };
+  const template = {
+    containers: [container],
+    maxRetries: job.maxRetries,
+    timeout: `${job.timeoutSeconds}s`,
+    serviceAccount: taskAccount,
+    executionEnvironment: job.executionEnvironment,
+    ...(job.nodeSelector === null ? {} : { nodeSelector: job.nodeSelector }),
+    ...(job.gpuZonalRedundancyDisabled ? { gpuZonalRedundancyDisabled: true } : {}),
+  };
+  const path = `/v2/projects/${project}/locations/${region}/jobs?jobId=${job.name}`;
+  return { verb: 'POST', path, body: { template: { template } } };
 }
 
 function sweepJobCall(deployment: LocalDeployment): SetUpCall {
