@@ -7,7 +7,7 @@ export const EXIT_FLUSHED = 16;
 /** The way out of a supervisor that found nothing to do: no bootstrap, or the claim is another's. */
 export const EXIT_NO_WORK = 18;
 
-/** `GET`: one generation. `PUT`: create-only, refused with 412 when the object is there. */
+/** `GET`: one generation. `PUT`: create-only, refused with 412 or 403 when the object is there. */
 export interface SignedUrlRequest {
   readonly method: 'GET' | 'PUT';
   readonly bucket: string;
