@@ -50,8 +50,8 @@ async function takeEvent(
     return DONE;
   }
   const { event, loaded } = reading;
-  const stored = await storeEvent(deps, event);
-  if (stored === 'busy') return { kind: 'retry', reason: `progress of ${event.runId}: overtaken` };
+  if (!(await storeEvent(deps, event)))
+    return { kind: 'retry', reason: `progress of ${event.runId}: overtaken` };
   // A repeated one too: the look after its first delivery may have been lost.
   const due = WORTH_A_LOOK.includes(event.kind) && !(await isForgotten(deps, loaded));
   if (due) await advance(deps, loaded, { depth: 'full' });

@@ -59,13 +59,13 @@ function executionsOf({ claim, intents }: Attempt): string[] {
 }
 
 /**
- * Puts the event into its task's row by compare-and-swap. `repeated`: it is in there already; `busy`:
- * others were quicker, or the object was written too often. Throws other CloudErrors.
+ * Puts the event into its task's row by compare-and-swap. False: others were quicker again and again, or
+ * the object was written too often. Throws other CloudErrors.
  */
 export async function storeEvent(
   { store, clock, entropy }: RunDeps,
   event: TaskEvent,
-): Promise<'stored' | 'repeated' | 'busy'> {
+): Promise<boolean> {
   const name = progressObject(event.runId, event.attempt, event.task);
   for (let tries = 0; tries < WRITES_MAX; tries++) {
     if (tries > 0) await clock.sleep(Math.round(WRITE_PAUSE_MS * (1 + entropy.fraction())));
@@ -73,12 +73,12 @@ export async function storeEvent(
     // A row of another version is begun anew: nothing hangs on it.
     const before = reply.kind === 'found' ? readProgress(reply.bytes) : null;
     const next = mergeEvent(before, event);
-    if (next === null) return 'repeated';
+    if (next === null) return true;
     const ifGeneration = reply.kind === 'found' ? reply.generation : '0';
     const options = { ifGeneration, contentType: 'application/json' };
-    if (await written(store.write(name, JSON.stringify(next), options))) return 'stored';
+    if (await written(store.write(name, JSON.stringify(next), options))) return true;
   }
-  return 'busy';
+  return false;
 }
 
 async function written(write: ReturnType<RunDeps['store']['write']>): Promise<boolean> {

@@ -1,6 +1,7 @@
 // The bootstrap object: read and deleted with the account's own token, the only thing that it is for.
 
 import { ask } from '#shared/guest/supervisor/http.ts';
+import { readText } from '#shared/guest/supervisor/send.ts';
 import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 import type { TaskEnvironment } from '#shared/guest/supervisor/task-environment.ts';
 import { BOOTSTRAP_SCHEMA, type Bootstrap } from '#shared/plan/bootstrap.ts';
@@ -23,7 +24,7 @@ export async function readBootstrap(
   const untilMs = deps.clock.nowMs() + READ_MS;
   const headers = { authorization: `Bearer ${await accountToken(deps, task, untilMs)}` };
   const call = { method: 'GET', url: task.bootstrapUrl, headers, untilMs } as const;
-  const reply = await ask(deps, { ...call, stop: deps.terminated }, (response) => response.text());
+  const reply = await ask(deps, { ...call, stop: deps.terminated }, readText);
   if (reply.status !== 200) return { kind: 'none', reason: `bootstrap: HTTP ${reply.status}` };
   return parseBootstrap(reply.value, task);
 }
@@ -33,7 +34,7 @@ export async function deleteBootstrap(deps: SupervisorDeps, task: TaskEnvironmen
   const untilMs = deps.clock.nowMs() + DELETE_MS;
   const headers = { authorization: `Bearer ${await accountToken(deps, task, untilMs)}` };
   const call = { method: 'DELETE', url: task.bootstrapUrl, headers, untilMs } as const;
-  const { status } = await ask(deps, call, async (response) => void (await response.text()));
+  const { status } = await ask(deps, call, readText);
   if (status !== 204 && status !== 200 && status !== 404) throw new Error(`HTTP ${status}`);
 }
 
@@ -49,7 +50,7 @@ async function accountToken(
     headers,
     untilMs,
   } as const;
-  const { value, status } = await ask(deps, call, (response) => response.text());
+  const { value, status } = await ask(deps, call, readText);
   const token =
     status === 200 ? (JSON.parse(value) as { access_token?: unknown }).access_token : '';
   if (typeof token !== 'string' || token === '') throw new Error(`no token: HTTP ${status}`);

@@ -60,7 +60,7 @@ export function sumsOfBytes(bytes: Uint8Array): Sums {
 
 /** The checksums of `x-goog-hash`: `crc32c=…,md5=…`; null where it has none. */
 export function readGoogHash(
-  header: string | null,
+  header: string | undefined,
 ): Pick<Record<keyof Sums, string | null>, 'md5' | 'crc32c'> {
   const parts = (header ?? '').split(',').map((part) => part.trim());
   const of = (name: string) =>

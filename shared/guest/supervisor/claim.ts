@@ -1,6 +1,7 @@
 // The fence of an attempt: one create-only object an execution. Whoever does not hold it does not work.
 
-import { ask, NoAnswer, readText } from '#shared/guest/supervisor/http.ts';
+import { ask, NoAnswer } from '#shared/guest/supervisor/http.ts';
+import { readText } from '#shared/guest/supervisor/send.ts';
 import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 import type { TaskEnvironment } from '#shared/guest/supervisor/task-environment.ts';
 import { hashNonce } from '#shared/lifecycle/marker.ts';
@@ -15,23 +16,26 @@ export async function takeClaim(
   task: TaskEnvironment,
   { claim, deadline }: Bootstrap,
 ): Promise<boolean> {
-  const body = JSON.stringify({
+  const text = JSON.stringify({
     by: 'machine',
     instanceId: task.execution,
     zone: task.region,
     bootId: `task-${task.task}`,
     nonceSha256: hashNonce(task.nonce),
   });
+  const bytes = Buffer.from(text);
+  const body = { bytes: bytes.length, open: () => [bytes] };
   const limits = { untilMs: Date.parse(deadline), stop: deps.terminated };
   const { url, headers } = claim.put;
-  const put = { method: 'PUT', url, headers, body: async () => body, ...limits } as const;
+  const put = { method: 'PUT', url, headers, body, ...limits } as const;
   const { status, value } = await ask(deps, put, readText);
   if (status === 200) return true;
-  if (status !== 412) throw new NoAnswer(`claim: HTTP ${status} ${value}`);
+  // Who may only create is told 403 where something is there: which of the two comes first is not documented.
+  if (status !== 412 && status !== 403) throw new NoAnswer(`claim: HTTP ${status} ${value}`);
   const get = { method: 'GET', ...claim.get, ...limits } as const;
   const held = await ask(deps, get, readText);
   if (held.status !== 200)
-    throw new NoAnswer(`claim: held, and not to be read: HTTP ${held.status}`);
+    throw new NoAnswer(`claim: HTTP ${status}, and read back: HTTP ${held.status}`);
   return holderOf(held.value) === task.execution;
 }
 

@@ -32,6 +32,14 @@ export function commandEnvironment(
     MAYFLY_SCRATCH_DIR: join(root, SCRATCH_DIR),
     MAYFLY_EVENTS_FD: String(EVENTS_FD),
     ...Object.fromEntries(THREADS.map((name) => [`${name}_THREADS`, threads])),
+    // Where a folder stands for `/`, an example program has to know it.
+    ...(root === '' ? {} : { MAYFLY_SANDBOX_ROOT: root }),
     ...bootstrap.env,
   };
+}
+
+/** The image's own folder, where the request names none. */
+export function commandFolder(root: string, workingDir: string | null): string {
+  if (workingDir !== null) return join(root, workingDir);
+  return root === '' ? process.cwd() : join(root, PACKAGE_DIR);
 }

@@ -1,13 +1,13 @@
 // Calls with retries of their own: back-off with jitter, Retry-After, and the knowledge whether an
 // earlier try may have been done although its reply was lost.
+import type { Body, Reply } from '#shared/guest/supervisor/send.ts';
 import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 
 export interface Call {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE';
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Made anew for each try. */
-  readonly body?: () => Promise<string | FormData>;
+  readonly body?: Body;
   /** No try begins after this, and none lasts longer. */
   readonly untilMs: number;
   readonly stop?: AbortSignal;
@@ -35,13 +35,13 @@ export class WrongAnswer extends Error {
 /** An answer whose contents were wrong so often does not become right. */
 const WRONG_ANSWERS_MAX = 4;
 
-type HttpDeps = Pick<SupervisorDeps, 'clock' | 'fetch' | 'fraction' | 'periods'>;
+type HttpDeps = Pick<SupervisorDeps, 'clock' | 'send' | 'fraction' | 'periods'>;
 
 /** Asks until there is an answer that is neither 408, 429 nor 5xx, and reads it. */
 export async function ask<T>(
   deps: HttpDeps,
   call: Call,
-  read: (response: Response) => Promise<T>,
+  read: (reply: Reply) => Promise<T>,
 ): Promise<Answer<T>> {
   const { clock, periods } = deps;
   let wrong = 0;
@@ -78,7 +78,7 @@ type Outcome<T> =
 async function tryOnce<T>(
   deps: HttpDeps,
   call: Call,
-  read: (response: Response) => Promise<T>,
+  read: (reply: Reply) => Promise<T>,
 ): Promise<Outcome<T>> {
   const limit = new AbortController();
   const over = new AbortController();
@@ -89,22 +89,15 @@ async function tryOnce<T>(
   const signal =
     call.stop === undefined ? limit.signal : AbortSignal.any([limit.signal, call.stop]);
   try {
-    const body = call.body === undefined ? {} : { body: await call.body() };
-    const { method, headers = {} } = call;
-    const response = await deps.fetch(call.url, {
-      method,
-      headers,
-      signal,
-      redirect: 'error',
-      ...body,
-    });
-    const { status } = response;
+    const { method, url, headers = {}, body = null } = call;
+    const reply = await deps.send({ method, url, headers, body, signal });
+    const { status } = reply;
     if (status === 408 || status === 429 || status >= 500) {
-      await response.body?.cancel();
-      const retryAfterMs = retryAfter(response.headers.get('retry-after'));
+      reply.body.destroy();
+      const retryAfterMs = retryAfter(reply.headers['retry-after']);
       return again(`HTTP ${status}`, { retryAfterMs, mayBeDone: status !== 429 });
     }
-    return { kind: 'answer', status, value: await read(response) };
+    return { kind: 'answer', status, value: await read(reply) };
   } catch (error) {
     return again(reasonOf(error), { wrong: error instanceof WrongAnswer });
   } finally {
@@ -127,18 +120,8 @@ const again = (
 const RETRY_AFTER_MS_MAX = 120_000;
 
 /** Seconds alone: Cloud Storage gives no dates. */
-function retryAfter(text: string | null): number {
+function retryAfter(text: string | undefined): number {
   return /^\d{1,6}$/.test(text ?? '') ? Math.min(Number(text) * 1000, RETRY_AFTER_MS_MAX) : 0;
 }
 
-/** fetch says "fetch failed" and has the reason as its cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? `: ${error.cause.message}` : '';
-  return `${error.message}${cause}`;
-}
-
-/** Reads nothing but a bounded text. */
-export async function readText(response: Response): Promise<string> {
-  return (await response.text()).slice(0, 4000);
-}
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

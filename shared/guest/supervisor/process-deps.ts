@@ -1,6 +1,7 @@
 // The supervisor's real surroundings: this process.
 import { systemClock } from '#shared/cloud/clock.ts';
 import { spawnCommand } from '#shared/guest/supervisor/command.ts';
+import { sendRequest } from '#shared/guest/supervisor/send.ts';
 import { PERIODS, type SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 
 /** Puts the process's signals in the place of their default actions, which would end or stop it. */
@@ -15,7 +16,7 @@ export function processDeps(): SupervisorDeps {
   return {
     variables: process.env,
     clock: systemClock,
-    fetch,
+    send: sendRequest,
     fraction: Math.random,
     spawn: spawnCommand,
     write: (stream, bytes) => void process[stream].write(bytes),

@@ -1,6 +1,7 @@
 // What the supervisor needs from outside, so that tests own time and the other side of the network.
 import type { Clock } from '#shared/cloud/clock.ts';
 import type { SpawnCommand } from '#shared/guest/supervisor/command.ts';
+import type { Send } from '#shared/guest/supervisor/send.ts';
 
 /** All periods of the supervisor, in milliseconds; tests make them small. */
 export interface Periods {
@@ -37,7 +38,7 @@ export const PERIODS: Periods = {
 export interface SupervisorDeps {
   readonly variables: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
-  readonly fetch: typeof fetch;
+  readonly send: Send;
   /** In [0, 1). */
   readonly fraction: () => number;
   readonly spawn: SpawnCommand;

@@ -3,7 +3,7 @@
 
 import { Checkpoints } from '#shared/guest/supervisor/checkpoints.ts';
 import { CommandFault } from '#shared/guest/supervisor/command.ts';
-import { commandEnvironment } from '#shared/guest/supervisor/command-environment.ts';
+import { commandEnvironment, commandFolder } from '#shared/guest/supervisor/command-environment.ts';
 import { EventPrinter } from '#shared/guest/supervisor/events.ts';
 import { bringInputs, bringPackage, sendOutputs } from '#shared/guest/supervisor/files.ts';
 import { countGpus, memoryKills, peakMemory } from '#shared/guest/supervisor/hardware.ts';
@@ -118,7 +118,7 @@ export class TaskRun {
   }
 
   async #command(): Promise<LimitedEnd & { readonly kills: number | null }> {
-    const { spawn, cgroupDir, clock } = this.#deps;
+    const { spawn, cgroupDir, clock, root } = this.#deps;
     const { command, args, workingDir, timeoutSeconds } = this.#bootstrap;
     const [name, ...rest] = [...command, ...args];
     if (name === undefined) throw new CommandFault('there is no command');
@@ -129,7 +129,7 @@ export class TaskRun {
       {
         command: [name, ...rest],
         env: commandEnvironment(this.#deps, this.#task, this.#bootstrap),
-        workingDir: workingDir ?? process.cwd(),
+        workingDir: commandFolder(root, workingDir),
       },
       {
         stdout: (bytes) => stdout.take(bytes),
@@ -141,7 +141,7 @@ export class TaskRun {
     this.#startMs = clock.nowMs();
     this.#events.print('running');
     const ended = new AbortController();
-    void this.#saveNowAndThen(ended.signal);
+    void this.#saveRegularly(ended.signal);
     const end = await runWithinLimits(this.#deps, running, timeoutSeconds, (reason) =>
       this.#events.print('stopping', { reason }),
     );
@@ -151,7 +151,7 @@ export class TaskRun {
     return { ...end, kills: after === null ? null : after - (before ?? 0) };
   }
 
-  async #saveNowAndThen(ended: AbortSignal): Promise<void> {
+  async #saveRegularly(ended: AbortSignal): Promise<void> {
     if (this.#bootstrap.checkpoints.length === 0) return;
     const { clock, periods } = this.#deps;
     for (;;) {

@@ -1,8 +1,8 @@
 // Objects by signed addresses: down into a file, up from a file or from bytes, every byte checked.
-import { createWriteStream, openAsBlob } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
   readGoogHash,
@@ -11,7 +11,8 @@ import {
   sumsOfBytes,
   sumsOfFile,
 } from '#shared/guest/supervisor/checksums.ts';
-import { ask, NoAnswer, readText, WrongAnswer } from '#shared/guest/supervisor/http.ts';
+import { ask, NoAnswer, WrongAnswer } from '#shared/guest/supervisor/http.ts';
+import { type Body, formBody, type Reply, readText } from '#shared/guest/supervisor/send.ts';
 import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 import type { Form, SignedAddress } from '#shared/plan/bootstrap.ts';
 
@@ -31,6 +32,8 @@ export interface TransferLimits {
   readonly stop?: AbortSignal;
 }
 
+/** Of what a refusal says. */
+const TEXT_MAX = 1000;
 /** A try may take a minute and a second for each so many bytes. */
 const BYTES_PER_MS_LEAST = 1024;
 const tryMsFor = (bytes: number) => 60_000 + bytes / BYTES_PER_MS_LEAST;
@@ -48,20 +51,19 @@ export async function download(
   limits: TransferLimits,
 ): Promise<void> {
   await mkdir(dirname(what.file), { recursive: true });
-  // As it is stored: fetch would undo a compression that the object's checksums are about.
+  // What is stored compressed comes as it was before that.
   const headers = { ...what.get.headers, 'accept-encoding': 'identity' };
   const tryMs = tryMsFor(what.bytes ?? 2 ** 32);
   const call = { method: 'GET', url: what.get.url, headers, tryMs, ...limits } as const;
   const reply = await answered(
     what.name,
-    ask(deps, call, async (response) => {
-      if (response.status !== 200) return { text: await readText(response), sums: null };
+    ask(deps, call, async (given) => {
+      if (given.status !== 200) return { text: await readText(given, TEXT_MAX), sums: null };
       const summer = new Summer();
-      const body = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body);
-      body.on('data', (chunk: Uint8Array) => summer.add(chunk));
-      await pipeline(body, createWriteStream(what.file));
+      given.body.on('data', (chunk: Uint8Array) => summer.add(chunk));
+      await pipeline(given.body, createWriteStream(what.file));
       const sums = summer.sums();
-      checkWhole(what.name, response, sums, what.bytes);
+      checkWhole(what.name, given, sums, what.bytes);
       return { text: '', sums };
     }),
   );
@@ -72,14 +74,14 @@ export async function download(
   }
 }
 
-function checkWhole(name: string, response: Response, sums: Sums, bytes: number | undefined): void {
-  const stored = response.headers.get('x-goog-stored-content-encoding') ?? 'identity';
+function checkWhole(name: string, reply: Reply, sums: Sums, bytes: number | undefined): void {
+  const stored = reply.headers['x-goog-stored-content-encoding'] ?? 'identity';
   // The server has undone the compression: its sums are those of what it stores.
   if (stored !== 'identity') return;
   if (bytes !== undefined && sums.bytes !== bytes) {
     throw new WrongAnswer(`${name}: ${sums.bytes} bytes came, ${bytes} are stored`);
   }
-  const { crc32c } = readGoogHash(response.headers.get('x-goog-hash'));
+  const { crc32c } = readGoogHash(reply.headers['x-goog-hash']);
   if (crc32c !== null && crc32c !== sums.crc32c) {
     throw new WrongAnswer(`${name}: its CRC32C is ${sums.crc32c}, the server's ${crc32c}`);
   }
@@ -109,27 +111,19 @@ export async function upload(
   | { readonly kind: 'there'; readonly landed: boolean }
 > {
   const sums = 'file' in content ? await sumsOfFile(content.file) : sumsOfBytes(content.bytes);
-  const body = async () => {
-    const fields = new FormData();
-    fields.set('key', key);
-    for (const [name, value] of Object.entries(form.fields)) {
-      if (name !== 'key') fields.set(name, value);
-    }
-    const bytes =
-      'file' in content ? await openAsBlob(content.file) : new Blob([Buffer.from(content.bytes)]);
-    // The service reads no field after the file.
-    fields.set('file', bytes, 'file');
-    return fields;
-  };
+  const { key: _, ...fields } = form.fields;
+  const boundary = `mayfly-${randomBytes(16).toString('hex')}`;
+  const { contentType, body } = formBody({ key, ...fields }, bodyOf(content, sums.bytes), boundary);
+  const headers = { 'content-type': contentType };
   const tryMs = tryMsFor(sums.bytes);
-  const call = { method: 'POST', url: form.url, body, tryMs, ...limits } as const;
+  const call = { method: 'POST', url: form.url, headers, body, tryMs, ...limits } as const;
   const reply = await answered(
     key,
-    ask(deps, call, async (response) => {
-      if (response.status >= 300) return { text: await readText(response), generation: '' };
-      await response.body?.cancel();
-      checkStored(key, response, sums);
-      return { text: '', generation: response.headers.get('x-goog-generation') ?? '' };
+    ask(deps, call, async (given) => {
+      const text = await readText(given, TEXT_MAX);
+      if (given.status >= 300) return { text, generation: '' };
+      checkStored(key, given, sums);
+      return { text: '', generation: given.headers['x-goog-generation'] ?? '' };
     }),
   );
   const { text, generation } = reply.value;
@@ -139,8 +133,17 @@ export async function upload(
   throw refusal(key, reply.status, text);
 }
 
-function checkStored(key: string, response: Response, sums: Sums): void {
-  const stored = readGoogHash(response.headers.get('x-goog-hash'));
+function bodyOf(content: Upload['content'], bytes: number): Body {
+  if ('bytes' in content) return { bytes, open: () => [content.bytes] };
+  // What is written to the file meanwhile is not in its sums.
+  return {
+    bytes,
+    open: () => (bytes === 0 ? [] : createReadStream(content.file, { end: bytes - 1 })),
+  };
+}
+
+function checkStored(key: string, reply: Reply, sums: Sums): void {
+  const stored = readGoogHash(reply.headers['x-goog-hash']);
   for (const name of ['crc32c', 'md5'] as const) {
     if (stored[name] === sums[name]) continue;
     throw new WrongAnswer(

@@ -7,7 +7,7 @@ import { crc32cText } from '#scripts/local-cloud/storage/crc32c.ts';
 import type { Form, SignedAddress } from '#shared/plan/bootstrap.ts';
 
 export interface PlantedFault {
-  /** Part of `METHOD path`. */
+  /** Part of `METHOD path?query`. */
   readonly at: string;
   readonly times: number;
   /** A status; the connection cut before or after the work is done; other sums; a byte less. */
@@ -85,7 +85,9 @@ export class ObjectServer implements AsyncDisposable {
     const url = new URL(request.url ?? '', 'http://here');
     const line = `${request.method} ${url.pathname}`;
     this.requests.push(line);
-    const planted = this.#faults.find(({ fault, left }) => left > 0 && line.includes(fault.at));
+    const planted = this.#faults.find(
+      ({ fault, left }) => left > 0 && `${line}${url.search}`.includes(fault.at),
+    );
     if (planted !== undefined) planted.left -= 1;
     const fault = planted?.fault;
     if (fault?.kind === 'cut') request.socket.destroy();

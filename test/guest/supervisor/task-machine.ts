@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { bundleSupervisor } from '#scripts/images/bundle.ts';
 import type { Periods } from '#shared/guest/supervisor/supervisor-deps.ts';
 import { isGenuine, type SignedEvent, type TaskEvent } from '#shared/lifecycle/task-event.ts';
 import { BOOTSTRAP_SCHEMA, type Bootstrap } from '#shared/plan/bootstrap.ts';
@@ -23,7 +24,17 @@ const QUICK: Partial<Periods> = {
   flushMs: 3_000,
   timeoutFlushMs: 3_000,
 };
-const QUICK_MAIN = fileURLToPath(new URL('./quick-main.ts', import.meta.url));
+
+/** The bundle is made once a test file: many small modules take longer to load than a task takes. */
+let bundled: string | null = null;
+function quickMain(): string {
+  if (bundled !== null) return bundled;
+  const folder = mkdtempSync(join(tmpdir(), 'mayfly-bundle-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  bundled = join(folder, 'supervisor.mjs');
+  bundleSupervisor(fileURLToPath(new URL('./quick-main.ts', import.meta.url)), bundled);
+  return bundled;
+}
 
 export interface TaskChoices {
   readonly bootstrap?: Partial<Bootstrap>;
@@ -109,7 +120,7 @@ export class TaskMachine implements AsyncDisposable {
       TEST_CGROUP: join(this.root, 'cgroup'),
       ...choices.variables,
     };
-    const args = choices.main ?? [QUICK_MAIN];
+    const args = choices.main ?? [quickMain()];
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     this.#started.push(child);
     return new LaunchedTask(child);
@@ -135,7 +146,7 @@ export class LaunchedTask {
   readonly #child: ChildProcess;
   #stdout = '';
   #stderr = '';
-  #watches: { readonly text: string; readonly see: () => void }[] = [];
+  #watches: { readonly text: string; readonly from: number; readonly see: () => void }[] = [];
   readonly ended: Promise<EndedTask>;
 
   constructor(child: ChildProcess) {
@@ -156,12 +167,21 @@ export class LaunchedTask {
   }
 
   /** Resolves when the text has stood in what the task printed; rejects when it ends without. */
-  async prints(text: string): Promise<void> {
+  prints(text: string): Promise<void> {
+    return this.#printsFrom(text, 0);
+  }
+
+  /** The same, of what it prints from now on. */
+  printsAgain(text: string): Promise<void> {
+    return this.#printsFrom(text, this.#stdout.length);
+  }
+
+  async #printsFrom(text: string, from: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    if (this.#stdout.includes(text)) return;
-    this.#watches.push({ text, see: resolve });
+    if (this.#stdout.includes(text, from)) return;
+    this.#watches.push({ text, from, see: resolve });
     const over = this.ended.then((end) => {
-      if (!end.stdout.includes(text))
+      if (!end.stdout.includes(text, from))
         throw new Error(`it ended without ${text}: ${end.stdout}${end.stderr}`);
     });
     await Promise.race([promise, over]);
@@ -170,7 +190,7 @@ export class LaunchedTask {
   #hear(stdout: string, stderr: string): void {
     this.#stdout += stdout;
     this.#stderr += stderr;
-    for (const { text, see } of this.#watches) if (this.#stdout.includes(text)) see();
+    for (const { text, from, see } of this.#watches) if (this.#stdout.includes(text, from)) see();
   }
 }
 
