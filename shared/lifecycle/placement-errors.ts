@@ -1,7 +1,7 @@
 // What a platform error says about this place and others: one closed table, first match wins. Keyed on
 // codes, reasons and quota metrics; a message counts only for the resource or field that it quotes.
-// Source: Compute Engine REST errors, the resource availability page, and the error tables of tools that
-// walk zones for a living.
+// Source: Compute Engine REST errors, the resource availability page, google.rpc.Code and ErrorInfo for
+// Cloud Run, and the error tables of tools that walk zones for a living.
 import type { PlatformError } from '#shared/lifecycle/observation.ts';
 
 export type PlacementVerdict =
@@ -169,6 +169,20 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
     codes: ['RESOURCE_NOT_FOUND'],
   },
   {
+    name: 'no such Job',
+    verdict: 'next-region',
+    cause: 'refused',
+    codes: ['NOT_FOUND'],
+    advice: 'the Job of the inventory is missing there: apply the Terraform of this deployment',
+  },
+  {
+    name: 'Job not ready',
+    verdict: 'next-region',
+    cause: 'refused',
+    codes: ['FAILED_PRECONDITION'],
+    advice: "see the Job's conditions; most often its image or account cannot be used",
+  },
+  {
     name: 'worker account out of reach',
     verdict: 'stop',
     cause: 'refused',
@@ -187,6 +201,9 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
       'PERMISSION_DENIED',
       'authError',
       'accessNotConfigured',
+      'SERVICE_DISABLED',
+      'BILLING_DISABLED',
+      'UNAUTHENTICATED',
     ],
   },
   {
@@ -201,6 +218,7 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
       'invalid',
       'badRequest',
       'required',
+      'INVALID_ARGUMENT',
     ],
   },
   {

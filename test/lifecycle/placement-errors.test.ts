@@ -48,6 +48,8 @@ const ROWS: readonly (readonly [name: string, codes: readonly string[]])[] = [
   ['service not available there', ['SERVICE_UNAVAILABLE_FOR_LOCATION']],
   ['internal error', ['INTERNAL_ERROR']],
   ['not found, and no machine', ['RESOURCE_NOT_FOUND']],
+  ['no such Job', ['NOT_FOUND']],
+  ['Job not ready', ['FAILED_PRECONDITION']],
   ['worker account out of reach', ['SERVICE_ACCOUNT_ACCESS_DENIED']],
   [
     'no permission',
@@ -59,6 +61,9 @@ const ROWS: readonly (readonly [name: string, codes: readonly string[]])[] = [
       'PERMISSION_DENIED',
       'authError',
       'accessNotConfigured',
+      'SERVICE_DISABLED',
+      'BILLING_DISABLED',
+      'UNAUTHENTICATED',
     ],
   ],
   [
@@ -71,6 +76,7 @@ const ROWS: readonly (readonly [name: string, codes: readonly string[]])[] = [
       'invalid',
       'badRequest',
       'required',
+      'INVALID_ARGUMENT',
     ],
   ],
   ['project, network or image missing', ['PROJECT_NOT_FOUND', 'NETWORK_NOT_FOUND', 'notFound']],
@@ -138,6 +144,8 @@ test.each([
   ['machine or GPU type not offered there', /^name zones or regions that offer it$/],
   ['no such zone', /^correct place\.zones or place\.regions$/],
   ['no such subnetwork', /place\.subnetworks, or the setting SUBNETWORKS$/],
+  ['no such Job', /Terraform/],
+  ['Job not ready', /conditions/],
   ['worker account out of reach', /^grant roles\/iam\.serviceAccountUser on the worker account/],
 ])('%s: the reader is told what to do', (name, advice) => {
   expect(PLACEMENT_ERRORS.find((row) => row.name === name)?.advice).toMatch(advice);
