@@ -3,9 +3,9 @@
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import type { AroundCall } from '#scripts/local-cloud/in-process.ts';
-import { inProcessRunJobs } from '#scripts/local-cloud/in-process-jobs.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
+import { createRunJobs } from '#shared/cloud/run-client.ts';
 import type { UrlSigner } from '#shared/cloud/url-signer.ts';
 import { readGuestScripts } from '#shared/guest/scripts.ts';
 import type { Turns } from '#shared/runs/jobs/turns.ts';
@@ -138,7 +138,7 @@ function depsOf(
     store: openBucket(bucket),
     openBucket,
     compute: refused === undefined ? compute : tellRefusals(compute, refused),
-    jobs: inProcessRunJobs(cloud.call, project),
+    jobs: createRunJobs({ project, endpoint: null, transport: cloud.transport, ...timing }),
     signer: UNSIGNED,
     turns: kernel.turns[kernel.deliveries % kernel.turns.length] as Turns,
     publisher: repeatingPublisher(cloud.publisher, timing),

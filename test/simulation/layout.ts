@@ -4,7 +4,6 @@ import type { Call, Reply } from '#scripts/local-cloud/call.ts';
 import { type LocalDeployment, setUpCalls } from '#scripts/local-cloud/deployment/layout.ts';
 import { routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import { readSettings } from '#shared/cloud/config.ts';
-import { jobDefinitions } from '#shared/plan/jobs-inventory.ts';
 
 export const SETTINGS = readSettings({
   MAYFLY_PROJECT: 'local-project',
@@ -60,21 +59,6 @@ export function layOut(call: (call: Omit<Call, 'principal'>) => Reply): void {
     const { method, params } = target;
     const reply = call({ method, params, body: bodyOf(method, body) });
     if (reply.status !== 200) throw new Error(`${verb} ${path}: ${JSON.stringify(reply.body)}`);
-  }
-  layOutJobs(call);
-}
-
-/** What Terraform makes of the inventory, where the set-up does not. */
-function layOutJobs(call: (call: Omit<Call, 'principal'>) => Reply): void {
-  const { project } = SETTINGS.plan;
-  for (const region of SETTINGS.plan.regions) {
-    for (const job of jobDefinitions(SETTINGS.plan, region)) {
-      const env = Object.entries(job.env).map(([name, value]) => ({ name, value }));
-      const template = { containers: [{ image: 'base', env }], maxRetries: 0 };
-      const params = { project, location: region, jobId: job.name };
-      const body = { template: { template } };
-      call({ method: 'run.projects.locations.jobs.create', params, body });
-    }
   }
 }
 

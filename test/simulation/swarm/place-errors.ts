@@ -1,7 +1,8 @@
 // Refusals of places for every row of the placement error table, as Compute Engine words them: at once,
 // or by the operation.
+
+import type { Reply } from '#scripts/local-cloud/call.ts';
 import type { Random } from '#scripts/local-cloud/random.ts';
-import type { HttpReply } from '#shared/cloud/http.ts';
 import { PLACEMENT_ERRORS, placementError } from '#shared/lifecycle/placement-errors.ts';
 import type { Refusal } from '#test/simulation/refusals.ts';
 import { pick } from '#test/simulation/swarm/draws.ts';
@@ -49,9 +50,9 @@ export function drawPlaceError(random: Random): PlaceError {
 }
 
 /** The answer to a call that is refused so. */
-export function refusalOf({ status, code, message }: PlaceError): HttpReply {
+export function refusalOf({ status, code, message }: PlaceError): Reply {
   const errors = [{ message, domain: 'global', reason: code }];
-  return { status, body: { error: { code: status, message, errors } } };
+  return { status, headers: {}, body: { error: { code: status, message, errors } } };
 }
 
 /** An operation has no HTTP status of its own. */
