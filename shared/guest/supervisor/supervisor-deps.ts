@@ -14,6 +14,8 @@ export interface Periods {
   readonly stopGraceMs: number;
   /** From the platform's TERM to the supervisor's last word; the platform kills after 10 s. */
   readonly flushMs: number;
+  /** Of that, kept for the report alone. */
+  readonly reportMs: number;
   /** From the command's end by its own time-out to the last word: within the task's margin (120 s). */
   readonly timeoutFlushMs: number;
   /** For one question without a large body. */
@@ -29,6 +31,7 @@ export const PERIODS: Periods = {
   killGraceMs: 30_000,
   stopGraceMs: 5_000,
   flushMs: 9_000,
+  reportMs: 3_000,
   timeoutFlushMs: 60_000,
   callMs: 30_000,
   backoffMs: 500,

@@ -29,6 +29,8 @@ export class TaskRun {
   readonly #events: EventPrinter;
   readonly #checkpoints: Checkpoints;
   readonly #bootMs: number;
+  /** Aborted some time after the platform's TERM: what is left of it is the report's. */
+  readonly #wrapUp = new AbortController();
   /** Aborted when the platform's kill is near. */
   readonly #lastCall = new AbortController();
   /** Aborted when all is said. */
@@ -81,7 +83,10 @@ export class TaskRun {
   }
 
   async #hurry(): Promise<void> {
-    await this.#deps.clock.sleep(this.#deps.periods.flushMs, this.#over.signal);
+    const { clock, periods } = this.#deps;
+    await clock.sleep(periods.flushMs - periods.reportMs, this.#over.signal);
+    this.#wrapUp.abort();
+    await clock.sleep(periods.reportMs, this.#over.signal);
     this.#lastCall.abort();
   }
 
@@ -200,7 +205,7 @@ export class TaskRun {
   async #succeeded(): Promise<TaskEnd> {
     this.#step = 'outputs';
     const untilMs = Date.parse(this.#bootstrap.deadline) - REPORT_MS;
-    const limits = { untilMs, stop: this.#lastCall.signal };
+    const limits = { untilMs, stop: this.#wrapUp.signal };
     const outputs = await sendOutputs(this.#deps, this.#bootstrap, this.#task.task, limits);
     this.#step = 'report';
     const detail = this.#relay.tail.text();
@@ -219,8 +224,7 @@ export class TaskRun {
     const { deadline } = this.#bootstrap;
     const untilMs =
       end.cause === 'timeout' ? clock.nowMs() + periods.timeoutFlushMs : Date.parse(deadline);
-    // Past the last call one try is left to what the platform leaves.
-    const limits = { untilMs };
+    const limits = { untilMs, stop: this.#lastCall.signal };
     try {
       const first = await sendMarker(this.#deps, this.#task, this.#bootstrap, text, limits);
       if (!first)

@@ -91,6 +91,21 @@ test('work that was done before TERM is still delivered', async () => {
   expect(machine.marker()).toMatchObject({ status: 'SUCCEEDED' });
 });
 
+test('outputs that do not go up after TERM leave time for the report: interrupted, exit 16', async () => {
+  await using machine = await TaskMachine.start();
+  const form = { ...machine.server.form('res/'), url: `${machine.server.form('res/').url}?out` };
+  const outputs = [{ path: '/out', form, bucket: 'b1', prefix: 'res/' }];
+  machine.server.plant({ at: 'POST /b1?out', times: 9_999, kind: 503 });
+  const asked = machine.server.next('POST /b1');
+  const args = [`echo x >${machine.root}/out/all`];
+  const periods = { flushMs: 1_500, reportMs: 1_000 };
+  const task = machine.launch({ bootstrap: { args, outputs }, periods });
+  await asked;
+  task.signal('SIGTERM');
+  expect((await task.ended).code).toBe(16);
+  expect(machine.marker()).toMatchObject({ cause: 'interrupted', step: 'outputs', outputs: [] });
+});
+
 test('P115: stopped and continued, its next call reset: it goes on, no exit 16, no number twice', async () => {
   await using machine = await TaskMachine.start();
   const go = join(machine.root, 'go');

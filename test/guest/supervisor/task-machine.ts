@@ -21,7 +21,8 @@ const QUICK: Partial<Periods> = {
   backoffMaxMs: 20,
   killGraceMs: 300,
   stopGraceMs: 300,
-  flushMs: 3_000,
+  flushMs: 6_000,
+  reportMs: 3_000,
   timeoutFlushMs: 3_000,
 };
 
