@@ -48,7 +48,8 @@ function widest(
   const own = (name: string) => Boolean(environment[`MAYFLY_${name}`]);
   const texts = (value: unknown) => [value].flat().filter((one) => typeof one === 'string');
   const { capabilitiesAllowed, workerServiceAccounts, jobs } = settings;
-  const bases = texts((resources as RequestFields | null | undefined)?.base);
+  const asked = texts((resources as RequestFields | null | undefined)?.base);
+  const named = Object.fromEntries(asked.map((base) => [base, base]));
   return {
     ...settings,
     ...(own('TTL_SECONDS_MAX') ? {} : { ttlSecondsMax: TTL_SECONDS_CEILING }),
@@ -62,14 +63,8 @@ function widest(
     jobs: {
       ...jobs,
       ...(own('JOBS_GPU_JOBS') ? {} : { gpuJobs: true }),
-      ...(own('JOBS_PLUGIN_BASES')
-        ? {}
-        : {
-            pluginBases: {
-              ...Object.fromEntries(bases.map((base) => [base, base])),
-              ...jobs.pluginBases,
-            },
-          }),
+      ...(own('JOBS_GPU_TASK_SECONDS_MAX') ? {} : { gpuTaskSecondsMax: TTL_SECONDS_CEILING }),
+      ...(own('JOBS_PLUGIN_BASES') ? {} : { pluginBases: { ...named, ...jobs.pluginBases } }),
     },
   };
 }

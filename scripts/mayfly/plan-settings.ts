@@ -6,7 +6,7 @@ import { findTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { readSettings } from '#shared/cloud/config.ts';
 import { SettingsError } from '#shared/cloud/settings-reader.ts';
-import type { PlanSettings } from '#shared/plan/model.ts';
+import type { PlanSettings, Runtime } from '#shared/plan/model.ts';
 
 /** What a plan depends on and every deployment has to set for itself. */
 const NEEDED = [
@@ -15,23 +15,33 @@ const NEEDED = [
   'MAYFLY_REGIONS',
   'MAYFLY_WORKER_SERVICE_ACCOUNTS',
 ];
+/** And for jobs. */
+const JOBS_NEEDED = ['MAYFLY_JOBS_READER_SERVICE_ACCOUNT', 'MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT'];
 /** Where things run locally has no place in a plan for the real cloud, and no bearing on it. */
 const NEVER_BORROWED = /^MAYFLY_(ENDPOINT_|GUEST$|FULL_LOG$)/;
 
-/** Throws a usage error for a setting that is wrong; one warning names all that were missing. */
-export async function readPlanSettings(
-  call: Call,
-  terminal: Terminal,
-): Promise<{ readonly settings: PlanSettings; readonly warnings: readonly string[] }> {
+export interface PlanSource {
+  readonly settings: PlanSettings;
+  /** At most one, which names all that were missing. */
+  readonly warnings: (runtime: Runtime) => readonly string[];
+}
+
+/** Throws a usage error for a setting that is wrong. */
+export async function readPlanSettings(call: Call, terminal: Terminal): Promise<PlanSource> {
   const own = withTarget(terminal.environment, await findTarget(call, terminal));
   const borrowed = Object.entries(localEnvironment()).filter(
     ([name]) => !NEVER_BORROWED.test(name) && !own[name],
   );
-  const missing = NEEDED.filter((name) => !own[name]);
-  const warning = `not set, so taken from the local cloud: ${missing.join(', ')}`;
+  const warnings = (runtime: Runtime) => {
+    const needed = runtime === 'gce' ? NEEDED : [...NEEDED, ...JOBS_NEEDED];
+    const missing = needed.filter((name) => !own[name]);
+    return missing.length === 0
+      ? []
+      : [`not set, so taken from the local cloud: ${missing.join(', ')}`];
+  };
   try {
     const { plan } = readSettings({ ...own, ...Object.fromEntries(borrowed) });
-    return { settings: plan, warnings: missing.length === 0 ? [] : [warning] };
+    return { settings: plan, warnings };
   } catch (error) {
     if (error instanceof SettingsError) throw usageError(error.message);
     throw error;

@@ -15,12 +15,21 @@ export function describePreview(preview: Preview): readonly string[] {
   const more = candidates.length - rows.length;
   return [
     `run       ${preview.runId}`,
-    `machine   ${preview.instanceName}`,
+    ...madeLines(preview),
     `gone by   ${preview.deadline}, whatever happens`,
     `at most   ${usd(estimate.attemptUsd, 'USD for one try')}, ${usd(estimate.totalUsd, 'USD with all retries')}`,
     `places    ${candidates.length}, tried in this order:`,
     ...rows,
     ...(more > 0 ? [`       and ${more} more (--json shows all)`] : []),
+  ];
+}
+
+function madeLines({ instanceName, execution }: Preview): readonly string[] {
+  if (execution === null) return [`machine   ${instanceName}`];
+  const { job, region, overrides } = execution;
+  return [
+    `execution of the Job ${job} in ${region}, known as ${instanceName}`,
+    `overrides ${JSON.stringify(overrides)}`,
   ];
 }
 

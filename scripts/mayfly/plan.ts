@@ -39,7 +39,12 @@ async function plan(call: Call, terminal: Terminal): Promise<number> {
     if (call.has('json')) terminal.write(`${JSON.stringify({ errors: reply.faults })}\n`);
     throw usageError(`the request is refused:\n${faultLines(reply.faults).join('\n')}`);
   }
-  const preview = { ...reply.preview, warnings: [...warnings, ...reply.preview.warnings] };
+  const runtime = reply.preview.execution === null ? 'gce' : 'cloudrun-jobs';
+  const found = [...warnings(runtime), ...reply.preview.warnings];
+  const preview = { ...reply.preview, warnings: found };
+  if (call.has('script') && preview.startupScript === null) {
+    throw usageError('--script: only a machine has a startup script, a Job has none');
+  }
   for (const warning of preview.warnings) terminal.note(`warning: ${warning}`);
   if (call.has('script')) terminal.write(preview.startupScript ?? '');
   else if (call.has('json')) terminal.write(`${JSON.stringify(preview, null, 2)}\n`);

@@ -1,5 +1,6 @@
 // A run's plan as the command shows it (contract §4): pure, with zeros for the nonce and with inputs as
 // they are named, because only submit may look at the bucket.
+import { deadlineSeconds } from '#shared/plan/deadline.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type {
   Candidate,
@@ -12,6 +13,8 @@ import type {
   RunPlan,
   RunRequest,
 } from '#shared/plan/model.ts';
+import { instanceName } from '#shared/plan/names.ts';
+import { executionOverrides, overrideBody } from '#shared/plan/override-body.ts';
 import { planIntent, planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
 
@@ -29,62 +32,97 @@ export interface Preview {
   readonly instance: InstanceBody | null;
   readonly startupScript: string | null;
   readonly shutdownScript: string | null;
-  /** The override of a Cloud Run Jobs execution; null for machines. */
-  readonly execution: unknown;
+  /** The call that starts an execution of the first candidate; null for machines. */
+  readonly execution: PlannedExecution | null;
   readonly estimate: Estimate;
   readonly warnings: readonly string[];
+}
+
+export interface PlannedExecution {
+  readonly job: string;
+  readonly region: string;
+  readonly overrides: ReturnType<typeof overrideBody>;
 }
 
 export type PreviewReply =
   | { readonly kind: 'planned'; readonly preview: Preview }
   | { readonly kind: 'refused'; readonly faults: readonly Fault[] };
 
-export function previewRun(
-  fields: unknown,
-  context: {
-    readonly settings: PlanSettings;
-    readonly scripts: GuestScripts;
-    readonly atMs: number;
-  },
-): PreviewReply {
+export function previewRun(fields: unknown, context: PreviewContext): PreviewReply {
   const { settings } = context;
   const parsed = parseRequest(fields, { defaultRunId: PREVIEW_RUN_ID, settings });
   if (parsed.kind === 'invalid') return { kind: 'refused', faults: parsed.faults };
   const planned = planRun(parsed.request, settings);
   if (planned.kind !== 'planned') return { kind: 'refused', faults: planned.faults };
-  const [candidate] = planned.plan.candidates;
-  if (candidate === undefined) throw new Error('a plan without a candidate');
   const inputs = nameInputs(parsed.request);
+  const { plan } = planned;
+  const made =
+    plan.request.runtime === 'gce'
+      ? machineParts(plan, context, inputs.resolved)
+      : executionParts(plan, context);
+  const found = [...parsed.warnings, ...plan.warnings, ...inputs.warnings];
+  const shape = { runId: plan.request.runId, attempt: 1, ...made, estimate: plan.estimate };
+  return { kind: 'planned', preview: { ...shape, warnings: [...new Set(found)] } };
+}
+
+interface PreviewContext {
+  readonly settings: PlanSettings;
+  readonly scripts: GuestScripts;
+  readonly atMs: number;
+}
+
+type Made = Omit<Preview, 'runId' | 'attempt' | 'estimate' | 'warnings'>;
+
+function machineParts(
+  plan: RunPlan,
+  { settings, scripts, atMs }: PreviewContext,
+  inputs: readonly ResolvedInput[],
+): Made {
   const intent = planIntent({
-    plan: planned.plan,
+    plan,
     settings,
-    scripts: context.scripts,
-    inputs: inputs.resolved,
+    scripts,
+    inputs,
     attempt: 1,
     intent: 1,
     nonce: NONCE_ZEROS,
-    candidate,
-    createdSeconds: Math.floor(context.atMs / 1000),
+    candidate: firstOf(plan),
+    createdSeconds: Math.floor(atMs / 1000),
     pinnedImage: null,
   });
-  const found = [...parsed.warnings, ...planned.plan.warnings, ...inputs.warnings];
-  const warnings = [...new Set(found)];
-  return { kind: 'planned', preview: { ...shape(planned.plan, intent), warnings } };
-}
-
-function shape(plan: RunPlan, intent: ReturnType<typeof planIntent>): Omit<Preview, 'warnings'> {
   return {
-    runId: plan.request.runId,
-    attempt: 1,
     instanceName: intent.instanceName,
-    deadline: new Date(intent.deadlineSeconds * 1000).toISOString(),
+    deadline: rfc3339(intent.deadlineSeconds),
     candidates: plan.candidates,
     instance: intent.body,
     startupScript: intent.startupScript,
     shutdownScript: intent.shutdownScript,
     execution: null,
-    estimate: plan.estimate,
   };
+}
+
+function executionParts(plan: RunPlan, { settings, atMs }: PreviewContext): Made {
+  const { request, candidates } = plan;
+  const { machineType: job, region } = firstOf(plan);
+  const deadline = rfc3339(deadlineSeconds(Math.floor(atMs / 1000), request.ttlSeconds));
+  const execution = { attempt: 1, nonce: NONCE_ZEROS, deadline };
+  const overrides = overrideBody(executionOverrides(request, settings.jobs, execution));
+  return {
+    instanceName: instanceName(settings.deployment, request.runId, 1),
+    deadline,
+    candidates,
+    instance: null,
+    startupScript: null,
+    shutdownScript: null,
+    execution: { job, region, overrides },
+  };
+}
+
+const rfc3339 = (seconds: number) => new Date(seconds * 1000).toISOString();
+
+function firstOf({ candidates: [candidate] }: RunPlan): Candidate {
+  if (candidate === undefined) throw new Error('a plan without a candidate');
+  return candidate;
 }
 
 /** Inputs as they are named: one object each, generation 0; a prefix stands for what is under it. */

@@ -44,6 +44,8 @@ describe('what no deployment could take', () => {
   });
 });
 
+const JOB = { image: undefined, runtime: 'cloudrun-jobs', command: ['fit'] };
+
 describe('what the deployment alone can judge', () => {
   const judged = [
     {
@@ -62,6 +64,21 @@ describe('what the deployment alone can judge', () => {
       setting: { CAPABILITIES_ALLOWED: 'NET_ADMIN' },
     },
     { name: 'a budget', request: { budgetUsd: 500 }, setting: { BUDGET_USD_MAX: '100' } },
+    {
+      name: 'a base image',
+      request: { ...JOB, resources: { base: 'base-r' } },
+      setting: { JOBS_PLUGIN_BASES: '{"ts": "base-forecast"}' },
+    },
+    {
+      name: 'a class',
+      request: { ...JOB, resources: { class: 'GPU' } },
+      setting: { JOBS_GPU_JOBS: 'false' },
+    },
+    {
+      name: 'a long task with a GPU',
+      request: { ...JOB, ttlSeconds: 14_400, timeoutSeconds: 7200, resources: { class: 'GPU' } },
+      setting: { JOBS_GPU_TASK_SECONDS_MAX: '3600' },
+    },
   ];
   test.each(judged)('$name is sent, and refused where the caller has the setting', async (row) => {
     const plain = await submit(row.request);

@@ -67,6 +67,74 @@ test('A18: what a plan does not have is null: an execution for a machine, a pric
   expect(preview.candidates[0].usdPerHour).toBeNull();
 });
 
+const JOB = {
+  runId: 'fit-9',
+  runtime: 'cloudrun-jobs',
+  resources: { class: 'M', base: 'sklearn' },
+  command: ['python', 'fit.py'],
+  tasks: 8,
+  timeoutSeconds: 3600,
+};
+
+test('C49, C50, C51, C52, C54: a plan of a job shows the call that would start it, and no machine', async () => {
+  const ended = await planFile('job.json', JSON.stringify(JOB), '--json');
+  expect(ended.code).toBe(0);
+  const preview = JSON.parse(ended.stdout);
+  expect(Object.keys(preview)).toEqual(SHAPE);
+  expect(preview).toMatchObject({
+    deadline: '2026-12-01T14:10:30.000Z',
+    instance: null,
+    startupScript: null,
+    shutdownScript: null,
+  });
+  expect(preview.execution).toEqual({
+    job: 'mayfly-base-ml-m',
+    region: 'europe-west1',
+    overrides: {
+      containerOverrides: [
+        {
+          env: [
+            { name: 'MAYFLY_RUN_ID', value: 'fit-9' },
+            { name: 'MAYFLY_ATTEMPT', value: '1' },
+            { name: 'MAYFLY_NONCE', value: '0'.repeat(32) },
+            { name: 'MAYFLY_DEADLINE', value: '2026-12-01T14:10:30.000Z' },
+          ],
+        },
+      ],
+      taskCount: 8,
+      timeout: '3720s',
+    },
+  });
+  expect(
+    preview.candidates.map(({ machineType, region }: Record<string, string>) => [
+      machineType,
+      region,
+    ]),
+  ).toEqual([
+    ['mayfly-base-ml-m', 'europe-west1'],
+    ['mayfly-base-ml-m', 'us-central1'],
+    ['mayfly-base-ml-l', 'europe-west1'],
+    ['mayfly-base-ml-l', 'us-central1'],
+  ]);
+  // 8 tasks of 4 vCPU and 16 GiB for 7200 s, by the price list.
+  expect(preview.estimate.attemptUsd).toBeCloseTo(8 * 7200 * (4 * 0.000018 + 16 * 0.000002), 5);
+});
+
+test('a plan of a job in words names the Job, its regions and the overrides; and the accounts it lacks', async () => {
+  const ended = await planFile('words.json', JSON.stringify(JOB));
+  expect(ended.stdout).toContain('execution of the Job mayfly-base-ml-m in europe-west1');
+  expect(ended.stdout).toContain('"taskCount":8,"timeout":"3720s"');
+  expect(ended.stdout).toContain('us-central1');
+  expect(ended.stderr).toContain('MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT');
+  const machine = await planFile('machine.json', TEXT);
+  expect(machine.stderr).not.toContain('MAYFLY_JOBS_');
+});
+
+test('a Job has no startup script to print', async () => {
+  const ended = await planFile('script-job.json', JSON.stringify(JOB), '--script');
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+});
+
 test('as a process of its own: data on stdout, the rest on stderr, the code', async () => {
   const good = await runMayfly(['plan', '-', ...AT, '--json'], { folder, stdin: TEXT });
   expect(good.code).toBe(0);
