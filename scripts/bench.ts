@@ -2,6 +2,7 @@
 // and drift, so ratios count and single figures do not.
 import { benchBurst } from '#scripts/bench/burst.ts';
 import { benchGuest } from '#scripts/bench/guest.ts';
+import { benchJobs } from '#scripts/bench/jobs.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
 import { benchReclaim } from '#scripts/bench/reclaim.ts';
 import { benchSweep } from '#scripts/bench/sweep.ts';
@@ -9,6 +10,7 @@ import { benchSweep } from '#scripts/bench/sweep.ts';
 const BENCHES: Readonly<Record<string, (options: readonly string[]) => Promise<void>>> = {
   burst: benchBurst,
   guest: benchGuest,
+  jobs: benchJobs,
   plan: benchPlan,
   reclaim: benchReclaim,
   sweep: benchSweep,

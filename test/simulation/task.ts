@@ -89,6 +89,7 @@ export class SimulatedTask {
     if (this.#stopping) return;
     const failed = cut ? 'timeout' : exitCode === 0 ? null : (cause ?? 'exit');
     this.#endWork(failed === null ? 0 : exitCode);
+    if (failed === null) await this.#writeOutputs();
     if (silentFrom !== 'report') {
       const why = { cause: failed ?? 'exit', ...(permanent === undefined ? {} : { permanent }) };
       const code = cut ? null : exitCode;
@@ -111,6 +112,17 @@ export class SimulatedTask {
       await this.#report('FAILED', { cause: 'interrupted', step: 'run' });
     }
     this.#world.exit(EXIT_FLUSHED);
+  }
+
+  /** One object under each prefix, as a command would leave it. */
+  async #writeOutputs(): Promise<void> {
+    const { outputs, taskCount } = this.#known();
+    const { store } = this.#world;
+    for (const { prefix } of outputs) {
+      const folder = taskCount === 1 ? prefix : `${prefix}tasks/${this.#event.task}/`;
+      const name = `${folder}result.json`;
+      await this.#calls.persist(() => store.write(name, '{}', { ifGeneration: '0' }));
+    }
   }
 
   #endWork(exitCode: number | null): void {

@@ -73,9 +73,10 @@ async function factOf(
     case 'rate-limited': {
       const { error, retryAfterMs } = reply;
       const { store, turns, clock } = deps;
-      const untilMs = await turns.coolDown(store, region, retryAfterMs, clock.nowMs());
+      const nowMs = clock.nowMs();
+      const untilMs = await turns.coolDown(store, region, retryAfterMs, nowMs);
       const alarm = `ALARM cloudrun-jobs: jobs.run answered 429 in ${region}: ${error.message}`;
-      deps.log('ERROR', 'run-throttled', alarm, { region, untilMs });
+      deps.log('ERROR', 'run-throttled', alarm, { region, waitMs: untilMs - nowMs });
       return { kind: 'rate-limited', definite: first, error, untilMs };
     }
     case 'unknown':
