@@ -15,6 +15,7 @@ import type { JobsSettings } from '#shared/plan/model.ts';
 import { BASE_RULE, JOB_TEMPLATE_RULE } from '#shared/plan/setting-rules.ts';
 
 const BASE = textOf(BASE_RULE);
+const TEMPLATE = '{deployment}-{base}-{class}';
 /** Cloud Run takes 180 a minute of a project in a region. */
 const SUBMITS_PER_MINUTE_CEILING = 180;
 
@@ -37,7 +38,7 @@ const job = <Value>(...[name, ...rest]: Parameters<typeof setting<Value>>) =>
 export const JOBS_SETTINGS = {
   jobTemplate: job(
     'JOB_TEMPLATE',
-    '{deployment}-{base}-{class}',
+    TEMPLATE,
     textOf(JOB_TEMPLATE_RULE),
     "The name of each Job on Cloud Run, in lower case; {base} and {class} tell a deployment's own apart.",
   ),
@@ -124,7 +125,8 @@ export const JOBS_SETTINGS = {
 /** What is wrong only together with something else is told as well. */
 export function readJobsSettings(reader: SettingsReader, deployment: string): JobsSettings {
   const settings = {
-    jobTemplate: reader.needed(JOBS_SETTINGS.jobTemplate, ''),
+    // A stand-in that is right by itself: what is wrong is told once.
+    jobTemplate: reader.needed(JOBS_SETTINGS.jobTemplate, TEMPLATE),
     pluginBases: reader.needed<Readonly<Record<string, string>>>(JOBS_SETTINGS.pluginBases, {}),
     defaultBase: reader.needed(JOBS_SETTINGS.defaultBase, ''),
     gpuJobs: reader.needed<boolean>(JOBS_SETTINGS.gpuJobs, false),
@@ -150,11 +152,7 @@ function refuseTogether(reader: SettingsReader, deployment: string, jobs: JobsSe
   }
   const names = jobKinds({ ...jobs, gpuJobs: true }).map((kind) => jobName(deployment, jobs, kind));
   const wrong = names.find((name) => name.length > NAME_CHARACTERS_MAX || name.endsWith('-'));
-  if (wrong !== undefined) {
-    const rule = `it makes the name ${JSON.stringify(wrong)}, which is too long or ends in a hyphen`;
-    reader.refuse(JOBS_SETTINGS.jobTemplate, rule, `${NAME_CHARACTERS_MAX} characters at most`);
-  } else if (new Set(names).size < names.length) {
-    const rule = 'it makes one name for several Jobs';
-    reader.refuse(JOBS_SETTINGS.jobTemplate, rule, '{deployment}-{base}-{class}');
-  }
+  if (wrong === undefined) return;
+  const rule = `it makes the name ${JSON.stringify(wrong)}, which is too long or ends in a hyphen`;
+  reader.refuse(JOBS_SETTINGS.jobTemplate, rule, `${NAME_CHARACTERS_MAX} characters at most`);
 }

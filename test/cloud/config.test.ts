@@ -24,7 +24,7 @@ function faults(environment: Environment) {
   throw new Error('the settings were accepted');
 }
 
-test('A91: the least environment gives every setting its documented default', () => {
+test('A91, C193, C210: the least environment gives every setting its documented default', () => {
   expect(readSettings(LEAST)).toEqual({
     plan: {
       deployment: 'mayfly',
@@ -214,7 +214,7 @@ test.each([
     change: { MAYFLY_PUSH_MODE: 'platform', MAYFLY_PUSH_AUDIENCE: 'a' },
     missing: 'MAYFLY_PUSH_SERVICE_ACCOUNTS',
   },
-])('push settings without $name stop the start', ({ change, missing }) => {
+])('C130, C208: push settings without $name stop the start', ({ change, missing }) => {
   expect(faults({ ...LOCAL, ...change }).faults.map(({ name }) => name)).toEqual([missing]);
 });
 
@@ -229,6 +229,16 @@ test('a shared token that is too short is refused, and never printed', () => {
 test('the shared token is no setting of the other modes', () => {
   const settings = readSettings({ ...LOCAL, ...LEAST, MAYFLY_PUSH_MODE: 'verify' });
   expect(settings.push.internalToken).toBeNull();
+});
+
+test('C209: any subscription may push, or those of a list', () => {
+  const subscriptionsOf = (text: string) =>
+    readSettings({ ...LEAST, MAYFLY_PUSH_SUBSCRIPTIONS: text }).push.subscriptions;
+  expect(subscriptionsOf('')).toBeNull();
+  expect(subscriptionsOf('mayfly-submit, projects/p/subscriptions/mayfly-dead')).toEqual([
+    'mayfly-submit',
+    'projects/p/subscriptions/mayfly-dead',
+  ]);
 });
 
 test('the machines follow the endpoints of the services that they call', () => {
