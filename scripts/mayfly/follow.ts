@@ -4,6 +4,7 @@ import { type BootFailure, BootWatch, type BootWatchDeps } from '#scripts/mayfly
 import { CommandError, EXIT_NOT_FOUND, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
 import { elapsed, lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';
+import { TaskProgressWatch } from '#scripts/mayfly/task-progress.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
@@ -19,6 +20,8 @@ import {
 export const POLL_MS_DEFAULT = 2000;
 /** How long a run that nothing is known of may take to show up. */
 const APPEAR_MS_MAX = 60_000;
+/** Tasks tell through the log, their report does not: how long after the end their last words may come. */
+const LAST_WORDS_MS_MAX = 5_000;
 
 export interface FollowDeps extends BootWatchDeps {
   readonly store: ObjectStore;
@@ -52,12 +55,15 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
   const startedMs = deps.clock.nowMs();
   const shown = new Set<string>();
   const boot = new BootWatch(deps);
+  const tasks = new TaskProgressWatch(deps.store);
   let seen = false;
   while (!deps.interruption.aborted) {
     try {
       const record = target.foreignResult ? null : await loadRecord(deps.store, target.runId);
       if (record !== null) showSteps(deps, record, shown);
+      if (record !== null) await showEvents(deps, record, tasks);
       const end = await findEnd(deps.store, target, record);
+      if (end !== null && record !== null) await awaitLastWords(deps, record, tasks, target.pollMs);
       if (end !== null) return end;
       const failure = record === null ? null : await boot.look(record);
       if (failure !== null) return { kind: 'boot-failed', failure };
@@ -66,7 +72,7 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
       if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX) {
         return { kind: 'unknown' };
       }
-      deps.move(record === null ? notYet(waitedMs) : lineOf(record, deps.clock.nowMs()));
+      deps.move(record === null ? notYet(waitedMs) : nowLine(deps, record, tasks));
     } catch (error) {
       if (!(error instanceof CloudError) || !mayPass(error)) throw error;
       deps.move(`the bucket does not answer (${error.code}); trying again`);
@@ -87,6 +93,35 @@ function showSteps(deps: FollowDeps, record: RunRecord, shown: Set<string>): voi
     shown.add(step.key);
     deps.note(stepLine(record, step));
   }
+}
+
+async function showEvents(
+  deps: FollowDeps,
+  record: RunRecord,
+  tasks: TaskProgressWatch,
+): Promise<void> {
+  for (const line of await tasks.look(record)) deps.note(line);
+}
+
+/** Of a run whose tasks have begun; the log may bring their words after the result is there. */
+async function awaitLastWords(
+  deps: FollowDeps,
+  record: RunRecord,
+  tasks: TaskProgressWatch,
+  pollMs: number,
+): Promise<void> {
+  if (record.runtime !== 'cloudrun-jobs' || record.attempts.at(-1)?.claim?.by !== 'machine') return;
+  const endMs = deps.clock.nowMs() + LAST_WORDS_MS_MAX;
+  while (!tasks.isOver() && deps.clock.nowMs() < endMs && !deps.interruption.aborted) {
+    await deps.clock.sleep(Math.min(pollMs, LAST_WORDS_MS_MAX), deps.interruption);
+    await showEvents(deps, record, tasks);
+  }
+}
+
+function nowLine({ clock }: FollowDeps, record: RunRecord, tasks: TaskProgressWatch): string {
+  const nowMs = clock.nowMs();
+  const stalled = tasks.stalled(record, nowMs);
+  return `${lineOf(record, nowMs)}${stalled === null ? '' : ` · ${stalled}`}`;
 }
 
 function notYet(waitedMs: number): string {

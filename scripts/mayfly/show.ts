@@ -7,6 +7,7 @@ import { lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
+import { TaskProgressWatch } from '#scripts/mayfly/task-progress.ts';
 import { undeletedLines } from '#scripts/mayfly/undeleted.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { resultObject } from '#shared/plan/objects.ts';
@@ -39,10 +40,16 @@ export const showVerb: Verb = {
     }
     const end = result ?? (record === null ? rejection : null);
     const left = await undeletedLines(cloud, runId);
+    const tasks = new TaskProgressWatch(cloud.store);
+    const told = record === null ? [] : await tasks.look(record);
+    const nowMs = cloud.clock.nowMs();
+    const stalled = record === null ? null : tasks.stalled(record, nowMs);
     const lines = [
       ...(record === null ? [] : stepsOf(record).map((step) => stepLine(record, step))),
+      ...told,
       ...(end === null ? [] : describeResult(end)),
-      ...(end === null && record !== null ? [lineOf(record, cloud.clock.nowMs())] : []),
+      ...(end === null && record !== null ? [lineOf(record, nowMs)] : []),
+      ...(stalled === null ? [] : [`  ${stalled}`]),
       ...left.map((line) => `  ${line}`),
     ];
     terminal.write(`${lines.join('\n')}\n`);
@@ -50,8 +57,11 @@ export const showVerb: Verb = {
   },
 };
 
-/** A nonce proves a machine's word: it is not for screens and logs. */
+/** A nonce proves a machine's word, a key that of its events: they are not for screens and logs. */
 function hideNonces(record: RunRecord | null) {
   if (record === null) return null;
-  return { ...record, attempts: record.attempts.map(({ nonce: _, ...shown }) => shown) };
+  return {
+    ...record,
+    attempts: record.attempts.map(({ nonce: _, eventKey: __, ...shown }) => shown),
+  };
 }

@@ -21,8 +21,10 @@ export const taskMarkerObject = (instanceName: string, task: number) =>
   markerObject(`${instanceName}.${task}`);
 /** What the tasks of one execution may know; its name is known to nobody else. */
 export const bootstrapObject = (nonce: string) => `runs/bootstrap/${nonce}`;
+export const progressPrefix = (runId: string, attempt: number) =>
+  `runs/work/${runId}/${attempt}/progress/`;
 export const progressObject = (runId: string, attempt: number, task: number) =>
-  `runs/work/${runId}/${attempt}/progress/${task}.json`;
+  `${progressPrefix(runId, attempt)}${task}.json`;
 export const resultObject = (runId: string) => `${RESULT_PREFIX}${runId}.json`;
 export const rejectedObject = (runId: string | null, messageId: string) =>
   `${REJECTED_PREFIX}${runId ?? '_'}/${messageId}.json`;

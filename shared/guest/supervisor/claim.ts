@@ -39,10 +39,10 @@ export async function takeClaim(
   return holderOf(held.value) === task.execution;
 }
 
+/** The control plane's own claim names no holder. */
 function holderOf(text: string): unknown {
   try {
-    const holder = JSON.parse(text) as { by?: unknown; instanceId?: unknown } | null;
-    return holder?.by === 'machine' ? holder.instanceId : null;
+    return (JSON.parse(text) as { instanceId?: unknown } | null)?.instanceId;
   } catch {
     return null;
   }

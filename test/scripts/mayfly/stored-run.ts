@@ -36,9 +36,14 @@ export function putRecord(call: Call, change: Partial<RunRecord> = {}): RunRecor
 }
 
 /** The record and everything that the end of a run leaves; the active entry is still there. */
-export function putEnded(call: Call, end: AttemptEnd, change: Partial<Attempt> = {}): void {
+export function putEnded(
+  call: Call,
+  end: AttemptEnd,
+  change: Partial<Attempt> = {},
+  run: Partial<RunRecord> = {},
+): void {
   const attempts = [fixtures.attempt({ end, ...change })];
-  const record = putRecord(call, { state: end.status, end, attempts });
+  const record = putRecord(call, { state: end.status, end, attempts, ...run });
   const result = buildResult(record, { project: PROJECT, fullLog: 'none' });
   put(call, resultObject(RUN), JSON.stringify(result));
   put(call, activeObject(RUN), '');
