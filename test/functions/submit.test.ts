@@ -111,11 +111,12 @@ describe('requests that break a rule', () => {
     expect(JSON.stringify(insert?.body)).toContain(`\\nIMAGE='${image}'\\n`);
   });
 
-  test('a runtime that the deployment lacks is refused, not ignored', async () => {
+  test('C42: a class that the deployment lacks is refused, not ignored', async () => {
     const kernel = new Kernel();
-    kernel.request({ runId: 'j', runtime: 'cloudrun-jobs', resources: { class: 'M' } });
+    const resources = { class: 'GPU' };
+    kernel.request({ runId: 'j', runtime: 'cloudrun-jobs', command: ['fit'], resources });
     await kernel.run(MINUTE_MS);
-    expect(one('runs/rejected/', kernel).errors).toMatchObject([{ field: 'runtime' }]);
+    expect(one('runs/rejected/', kernel).errors).toMatchObject([{ field: 'resources.class' }]);
   });
 
   test('an invalid message with a live run’s id never touches that run', async () => {
