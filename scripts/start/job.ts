@@ -1,10 +1,12 @@
 // The job that `npm start` runs: the example with its data, or the user's own request.
 import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment/layout.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { parseFields } from '#scripts/mayfly/request-file.ts';
 import { makeRunId } from '#scripts/mayfly/run-id.ts';
+import { packFolder } from '#scripts/start/package.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 
 const EXAMPLES = new URL('../examples/', import.meta.url);
@@ -38,12 +40,20 @@ function urisOf(places: unknown): readonly string[] {
   );
 }
 
-/** Stores the example's data under `data/` and gives the names. */
+/** The examples' program as a package, where the request that asks for it says. */
+async function uploadExamplePackage(deployment: LocalDeployment): Promise<void> {
+  const folder = fileURLToPath(new URL('images/backtest/', EXAMPLES));
+  const { sha256, bytes } = await packFolder(folder, '.mjs');
+  await putObject(deployment, `runs/code/backtest-${sha256}.tar.gz`, bytes);
+}
+
+/** Stores the examples' data under `data/`, and their package; gives the names of the data. */
 export async function uploadExampleData(deployment: LocalDeployment): Promise<readonly string[]> {
   const folder = new URL('data/', EXAMPLES);
   const files = (await readdir(folder)).filter((name) => name.endsWith('.csv'));
   for (const name of files) {
     await putObject(deployment, `data/${name}`, await readFile(new URL(name, folder)));
   }
+  await uploadExamplePackage(deployment);
   return files.map((name) => `gs://${deployment.bucket}/data/${name}`);
 }

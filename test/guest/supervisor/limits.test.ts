@@ -116,7 +116,11 @@ test('P115: stopped and continued, its next call reset: it goes on, no exit 16, 
     { path: '/out', form: machine.server.form('res/'), bucket: 'b1', prefix: 'res/' },
   ];
   machine.server.plant({ at: 'POST /b1', times: 1, kind: 'cut' });
-  const task = machine.launch({ bootstrap: { args, outputs }, periods: { heartbeatMs: 20 } });
+  const task = machine.launch({
+    bootstrap: { args, outputs },
+    periods: { heartbeatMs: 20 },
+    asJob: true,
+  });
   await task.prints('ready');
   task.signal('SIGTSTP');
   await task.printsAgain('"kind\\":\\"heartbeat');

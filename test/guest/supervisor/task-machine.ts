@@ -37,11 +37,16 @@ function quickMain(): string {
   return bundled;
 }
 
+/** Its group is then not orphaned, so that the default action of SIGTSTP holds for it. */
+const AS_JOB = 'set -m; "$0" "$@" & echo "job $!" >&2; wait -f $!';
+
 export interface TaskChoices {
   readonly bootstrap?: Partial<Bootstrap>;
   readonly variables?: Readonly<Record<string, string>>;
   readonly periods?: Partial<Periods>;
   readonly main?: readonly string[];
+  /** As a job of a shell, which a stop signal really stops; the shell says its number on stderr. */
+  readonly asJob?: boolean;
 }
 
 export interface EndedTask {
@@ -55,7 +60,7 @@ export interface EndedTask {
 export class TaskMachine implements AsyncDisposable {
   readonly server: ObjectServer;
   readonly root = mkdtempSync(join(tmpdir(), 'mayfly-task-'));
-  readonly #started: ChildProcess[] = [];
+  readonly #started: LaunchedTask[] = [];
 
   private constructor(server: ObjectServer) {
     this.server = server;
@@ -122,9 +127,19 @@ export class TaskMachine implements AsyncDisposable {
       ...choices.variables,
     };
     const args = choices.main ?? [quickMain()];
-    const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#started.push(child);
-    return new LaunchedTask(child);
+    const words = choices.asJob
+      ? ['bash', '-c', AS_JOB, process.execPath, ...args]
+      : [process.execPath, ...args];
+    const [program = '', ...rest] = words;
+    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    const child = spawn(program, rest, {
+      env,
+      stdio: [...stdio],
+      detached: choices.asJob === true,
+    });
+    const task = new LaunchedTask(child);
+    this.#started.push(task);
+    return task;
   }
 
   async run(choices: TaskChoices = {}, keep: 'write' | 'keep' = 'write'): Promise<EndedTask> {
@@ -137,7 +152,7 @@ export class TaskMachine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const child of this.#started) if (child.exitCode === null) child.kill('SIGKILL');
+    for (const task of this.#started) task.end();
     await this.server[Symbol.asyncDispose]();
     rmSync(this.root, { recursive: true, force: true });
   }
@@ -164,7 +179,16 @@ export class LaunchedTask {
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
+    const [, job] = /^job (\d+)$/m.exec(this.#stderr) ?? [];
+    if (job === undefined) this.#child.kill(name);
+    else process.kill(Number(job), name);
+  }
+
+  /** Whatever is still there of it. */
+  end(): void {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
+    this.signal('SIGKILL');
+    this.#child.kill('SIGKILL');
   }
 
   /** Resolves when the text has stood in what the task printed; rejects when it ends without. */

@@ -2,7 +2,7 @@
 // `--horizon` values, which they have not seen; the best one forecasts the next ones. Deterministic.
 //   --input FILE.csv (month,value)  --output FOLDER  [--horizon 12] [--season 12]
 // Writes forecasts.csv, backtest.csv and metrics.json. Exit codes: 2 wrong arguments, 3 wrong data.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { METHODS } from './methods.mjs';
@@ -24,10 +24,11 @@ if (training.length < 2 * season) {
 }
 say(`read ${series.values.length} values, ${series.months[0]} to ${series.months.at(-1)}`);
 
-const results = Object.entries(METHODS).map(([name, forecast]) => {
+const results = Object.entries(METHODS).map(([name, forecast], index, { length }) => {
   const predicted = forecast(training, horizon, season);
   const result = { name, predicted, ...errorsOf(actual, predicted) };
   say(`${name}: MAPE ${(100 * result.mape).toFixed(2)} %, RMSE ${result.rmse.toFixed(2)}`);
+  tell({ method: name, done: index + 1, of: length });
   return result;
 });
 const best = results.toSorted((a, b) => a.mape - b.mape)[0];
@@ -86,6 +87,12 @@ function count(values, name) {
 
 function say(line) {
   console.log(`backtest: ${line}`);
+}
+
+/** A line of progress, where somebody listens (`MAYFLY_EVENTS_FD`). */
+function tell(progress) {
+  const { MAYFLY_EVENTS_FD: fd } = process.env;
+  if (fd !== undefined) writeSync(Number(fd), `${JSON.stringify(progress)}\n`);
 }
 
 function stop(code, message) {
