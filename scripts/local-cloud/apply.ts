@@ -25,6 +25,7 @@ import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.t
 import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
 import { executionMethods } from '#scripts/local-cloud/run/executions.ts';
 import { jobMethods } from '#scripts/local-cloud/run/jobs.ts';
+import { namespaceMethods } from '#scripts/local-cloud/run/namespaces.ts';
 import { startMethods } from '#scripts/local-cloud/run/start.ts';
 import { schedulerMethods } from '#scripts/local-cloud/scheduler/jobs.ts';
 import { secretMethods } from '#scripts/local-cloud/secrets/secrets.ts';
@@ -54,6 +55,7 @@ const SERVICES: readonly Methods[] = [
   jobMethods,
   startMethods,
   executionMethods,
+  namespaceMethods,
   topicMethods,
   subscriptionMethods,
   keyMethods,

@@ -39,7 +39,12 @@ describe.skipIf(missing !== null)(
       rmSync(folder, { recursive: true });
     });
 
-    async function gcloud(...args: string[]): Promise<string> {
+    const gcloud = (...args: string[]) => gcloudWith({}, ...args);
+
+    async function gcloudWith(
+      variables: Readonly<Record<string, string>>,
+      ...args: string[]
+    ): Promise<string> {
       const env = {
         ...process.env,
         CLOUDSDK_CONFIG: folder,
@@ -50,6 +55,7 @@ describe.skipIf(missing !== null)(
         CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: `${cloud.baseUrl}/storage/v1/`,
         CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${cloud.baseUrl}/`,
         CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDSCHEDULER: `${cloud.baseUrl}/`,
+        ...variables,
       };
       return (await run('gcloud', args, { env })).stdout;
     }
@@ -119,6 +125,44 @@ describe.skipIf(missing !== null)(
       cloud.call('cloudscheduler.jobs.create', location, { ...job, httpTarget });
       await gcloud('scheduler', 'jobs', 'run', 'j', '--location=us-central1');
       expect(cloud.world.scheduler.attemptsMade).toBe(1);
+    });
+
+    test('C62: run: list, describe and cancel executions of Jobs', {
+      timeout: TIMEOUT_MS,
+    }, async () => {
+      const place = { project: 'local-project', location: 'us-central1' };
+      const containers = [{ image: 'i', env: [{ name: 'MAYFLY_RUN_ID', value: 'r' }] }];
+      const body = { template: { template: { containers, maxRetries: 0 } } };
+      const run = (job: string) => {
+        cloud.call('run.projects.locations.jobs.create', { ...place, jobId: job }, body);
+        const reply = cloud.call('run.projects.locations.jobs.run', { ...place, job }, {});
+        const { name = '' } = (reply.body?.metadata ?? {}) as { name?: string };
+        return name.replace(/^.*\//, '');
+      };
+      const [one, other] = [run('job-a'), run('job-b')];
+      // The region is put before the host's name, so that one is needed which a proxy takes.
+      const proxy = {
+        CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN: 'http://run.local/',
+        CLOUDSDK_PROXY_TYPE: 'http',
+        CLOUDSDK_PROXY_ADDRESS: '127.0.0.1',
+        CLOUDSDK_PROXY_PORT: String(cloud.port),
+      };
+      const jobs = (...args: string[]) => gcloudWith(proxy, 'run', 'jobs', ...args);
+      const names = async (...args: string[]) => {
+        const listed = JSON.parse(await jobs('executions', 'list', '--format=json', ...args));
+        return listed.map(({ metadata }: { metadata: { name: string } }) => metadata.name).sort();
+      };
+      const region = '--region=us-central1';
+      expect(await names(region)).toEqual([one, other]);
+      expect(await names(region, '--job=job-b')).toEqual([other]);
+      const described = await jobs('executions', 'describe', one, region);
+      expect(described).toContain(`Execution ${one} in region us-central1`);
+      expect(described).toMatch(/MAYFLY_RUN_ID\s+r/);
+      await jobs('executions', 'cancel', one, region);
+      const [task] = JSON.parse(
+        await jobs('executions', 'tasks', 'list', `--execution=${one}`, region, '--format=json'),
+      );
+      expect(task).toMatchObject({ metadata: { name: `${one}-task0` } });
     });
   },
 );

@@ -108,7 +108,11 @@ export const ROUTES: readonly Route[] = [
     GET    ${RUN}/operations/{operation}                       run.projects.locations.operations.get
     GET    ${KNATIVE}/executions                               run.namespaces.executions.list
     GET    ${KNATIVE}/executions/{execution}                   run.namespaces.executions.get
+    DELETE ${KNATIVE}/executions/{execution}                   run.namespaces.executions.delete
+    POST   ${KNATIVE}/executions/{execution}:cancel            run.namespaces.executions.cancel
+    GET    ${KNATIVE}/tasks                                    run.namespaces.tasks.list
     GET    ${KNATIVE}/jobs                                     run.namespaces.jobs.list
+    GET    ${KNATIVE}/jobs/{job}                               run.namespaces.jobs.get
 
     POST   ${SECRETS}                                         secretmanager.secrets.create
     POST   ${SECRETS}/{secret}:addVersion                      secretmanager.secrets.addVersion

@@ -20,6 +20,9 @@ export interface HttpRequest {
   readonly bytes: Buffer;
 }
 
+/** Paths of other APIs that nobody serves are no objects. */
+const OTHER_APIS = /^\/(?:apis|batch|compute|download|local|oauth2|storage|upload|v\d)\//;
+
 function pairsOf(search: string): (readonly [string, string])[] | null {
   const pairs = search.split('&').filter((pair) => pair !== '');
   const read = pairs.map((pair) => {
@@ -39,7 +42,7 @@ export function xmlCall(request: HttpRequest, principal: string | null): Call | 
   const query = pairsOf(search.join('?'));
   const [, bucket = '', object = ''] =
     /^\/([a-z0-9][a-z0-9._-]{2,221})(?:\/(.*))?$/s.exec(path ?? '') ?? [];
-  if (path === null || query === null || bucket === '') {
+  if (path === null || query === null || bucket === '' || OTHER_APIS.test(path)) {
     return null;
   }
   const { verb, headers, bytes } = request;

@@ -1,4 +1,4 @@
-// Executions, tasks and operations of the Cloud Run Admin API: v2, and of v1 what gcloud asks for.
+// Executions, tasks and operations of the Cloud Run Admin API (v2).
 import { refuseRpc } from '#scripts/local-cloud/api-errors.ts';
 import {
   type Call,
@@ -8,9 +8,7 @@ import {
   type Reply,
 } from '#scripts/local-cloud/call.ts';
 import { denied } from '#scripts/local-cloud/iam.ts';
-import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import { jobNameOf, noSuch } from '#scripts/local-cloud/run/jobs.ts';
-import { knativeExecution, knativeJob } from '#scripts/local-cloud/run/knative.ts';
 import { cancelExecution, removeExecution } from '#scripts/local-cloud/run/lifecycle.ts';
 import { pageReply } from '#scripts/local-cloud/run/paging.ts';
 import {
@@ -54,7 +52,7 @@ const orderKey = ({ createdMs, name }: ExecutionState) =>
   `${String(createdMs).padStart(16, '0')} ${name}`;
 
 /** Those that a list shows, newest first; `-` takes all Jobs of the region. */
-function visible(context: Context, belongs: (execution: ExecutionState) => boolean) {
+export function visible(context: Context, belongs: (execution: ExecutionState) => boolean) {
   const { run, options } = context.world;
   return [...run.executions.values()]
     .filter(
@@ -99,7 +97,7 @@ const listTasks = onExecution('run.tasks.list', (_, execution, call) =>
   }),
 );
 
-const cancel = onExecution('run.executions.cancel', (context, execution) => {
+export function cancelled(context: Context, execution: ExecutionState): Reply {
   if (execution.completedMs !== null) {
     const message = `Execution ${execution.shortName} has already completed.`;
     return refuseRpc(400, message, 'FAILED_PRECONDITION');
@@ -108,7 +106,9 @@ const cancel = onExecution('run.executions.cancel', (context, execution) => {
     cancelExecution(context, execution);
   }
   return ok(operationResource(execution));
-});
+}
+
+const cancel = onExecution('run.executions.cancel', cancelled);
 
 const remove = onExecution('run.executions.delete', (context, execution) => {
   removeExecution(context, execution);
@@ -124,41 +124,6 @@ function getOperation(context: Context, call: Call): Reply {
   return refusal ?? (execution === undefined ? noSuch(name) : ok(operationResource(execution)));
 }
 
-const listOf = (kind: string, items: readonly JsonObject[]): Reply =>
-  ok({ apiVersion: 'run.googleapis.com/v1', kind, metadata: {}, items });
-
-/** `labelSelector` is `run.googleapis.com/job = NAME`, where a Job is given. */
-function knativeExecutions(context: Context, call: Call): Reply {
-  const { namespace = '', labelSelector = '' } = call.params;
-  const job = /^run\.googleapis\.com\/job\s*=\s*(\S+)$/.exec(labelSelector)?.[1];
-  const refusal = denied(context, call.principal, 'run.executions.list', `projects/${namespace}`);
-  const found = visible(
-    context,
-    (execution) =>
-      execution.job.project === namespace &&
-      (job ?? execution.job.shortName) === execution.job.shortName,
-  );
-  return refusal ?? listOf('ExecutionList', found.map(knativeExecution));
-}
-
-function getKnativeExecution(context: Context, call: Call): Reply {
-  const { namespace = '', execution: name = '' } = call.params;
-  const path = `namespaces/${namespace}/executions/${name}`;
-  const refusal = denied(context, call.principal, 'run.executions.get', `projects/${namespace}`);
-  const [execution] = visible(
-    context,
-    ({ job, shortName }) => job.project === namespace && shortName === name,
-  );
-  return refusal ?? (execution === undefined ? noSuch(path) : ok(knativeExecution(execution)));
-}
-
-function knativeJobs(context: Context, call: Call): Reply {
-  const { namespace = '' } = call.params;
-  const refusal = denied(context, call.principal, 'run.jobs.list', `projects/${namespace}`);
-  const jobs = [...context.world.run.jobs.values()].filter(({ project }) => project === namespace);
-  return refusal ?? listOf('JobList', jobs.map(knativeJob));
-}
-
 export const executionMethods: Methods = {
   'run.projects.locations.jobs.executions.get': onExecution('run.executions.get', (_, execution) =>
     ok(executionResource(execution)),
@@ -168,7 +133,4 @@ export const executionMethods: Methods = {
   'run.projects.locations.jobs.executions.delete': remove,
   'run.projects.locations.jobs.executions.tasks.list': listTasks,
   'run.projects.locations.operations.get': getOperation,
-  'run.namespaces.executions.list': knativeExecutions,
-  'run.namespaces.executions.get': getKnativeExecution,
-  'run.namespaces.jobs.list': knativeJobs,
 };

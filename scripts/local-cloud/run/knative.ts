@@ -1,14 +1,23 @@
 // Executions in the v1 shape (Knative): what gcloud reads, and what audit entries carry.
-import { copyJson, type JsonObject, timestamp } from '#scripts/local-cloud/json.ts';
+import {
+  asObject,
+  asString,
+  copyJson,
+  type JsonObject,
+  timestamp,
+} from '#scripts/local-cloud/json.ts';
 import {
   type Condition,
   type ConditionState,
   countsOf,
   executionConditions,
+  taskConditions,
 } from '#scripts/local-cloud/run/conditions.ts';
-import type { ExecutionState, JobState } from '#scripts/local-cloud/run/state.ts';
+import type { ExecutionState, JobState, TaskState } from '#scripts/local-cloud/run/state.ts';
 
 const API_VERSION = 'run.googleapis.com/v1';
+/** Of google.rpc.Code. */
+const ABORTED = 10;
 const JOB_LABEL = 'run.googleapis.com/job';
 
 const STATUSES: Readonly<Record<ConditionState, string>> = {
@@ -61,8 +70,20 @@ function statusOf(execution: ExecutionState): JsonObject {
   };
 }
 
+/** What a task is made of: of the execution, of its tasks, of the Job. */
+function taskSpec({ template, timeoutMs, retriesMax }: ExecutionState): JsonObject {
+  return {
+    containers: copyJson(template.containers),
+    maxRetries: retriesMax,
+    timeoutSeconds: String(timeoutMs / 1000),
+    ...(template.serviceAccount === undefined
+      ? {}
+      : { serviceAccountName: template.serviceAccount }),
+  };
+}
+
 export function knativeExecution(execution: ExecutionState): JsonObject {
-  const { template, parallelism, taskCount, timeoutMs, retriesMax } = execution;
+  const { parallelism, taskCount } = execution;
   return {
     apiVersion: API_VERSION,
     kind: 'Execution',
@@ -70,23 +91,58 @@ export function knativeExecution(execution: ExecutionState): JsonObject {
     spec: {
       ...(parallelism === 0 ? {} : { parallelism }),
       taskCount,
-      template: {
-        spec: {
-          containers: copyJson(template.containers),
-          maxRetries: retriesMax,
-          timeoutSeconds: String(timeoutMs / 1000),
-          ...(template.serviceAccount === undefined
-            ? {}
-            : { serviceAccountName: template.serviceAccount }),
-        },
-      },
+      template: { spec: taskSpec(execution) },
     },
     status: statusOf(execution),
   };
 }
 
+export function knativeTask(execution: ExecutionState, task: TaskState): JsonObject {
+  const { shortName, job, createdMs } = execution;
+  const { startedMs, completedMs, result } = task;
+  const { exitCode = null, termSignal = null, message = '' } = result ?? {};
+  const attempt = {
+    ...(message === '' ? {} : { status: { code: ABORTED, message } }),
+    ...(exitCode === null ? {} : { exitCode }),
+    ...(termSignal === null ? {} : { termSignal }),
+  };
+  return {
+    apiVersion: API_VERSION,
+    kind: 'Task',
+    metadata: {
+      name: `${shortName}-task${task.index}`,
+      namespace: job.project,
+      uid: `${execution.uid}-${task.index}`,
+      generation: 1,
+      creationTimestamp: timestamp(createdMs),
+      labels: {
+        [JOB_LABEL]: job.shortName,
+        'run.googleapis.com/execution': shortName,
+        'cloud.googleapis.com/location': job.region,
+      },
+    },
+    spec: taskSpec(execution),
+    status: {
+      observedGeneration: 1,
+      index: task.index,
+      conditions: taskConditions(execution, task).map(conditionOf),
+      ...(startedMs === null ? {} : { startTime: timestamp(startedMs) }),
+      ...(completedMs === null ? {} : { completionTime: timestamp(completedMs) }),
+      ...(result === null ? {} : { lastAttemptResult: attempt }),
+    },
+  };
+}
+
 export function knativeJob(job: JobState): JsonObject {
   const { shortName, project, region, uid, createdMs } = job;
+  const spec = asObject(job.body.template);
+  const { containers, maxRetries, timeout, serviceAccount } = asObject(spec.template);
+  const template = copyJson({
+    containers,
+    maxRetries,
+    timeoutSeconds: String(asString(timeout) ?? '600s').replace(/s$/, ''),
+    serviceAccountName: serviceAccount,
+  });
   return {
     apiVersion: API_VERSION,
     kind: 'Job',
@@ -97,6 +153,12 @@ export function knativeJob(job: JobState): JsonObject {
       generation: 1,
       creationTimestamp: timestamp(createdMs),
       labels: { 'cloud.googleapis.com/location': region },
+    },
+    spec: {
+      template: {
+        metadata: {},
+        spec: { taskCount: Number(spec.taskCount ?? 1), template: { spec: template } },
+      },
     },
     status: {
       observedGeneration: 1,

@@ -81,6 +81,11 @@ function addHeaderParams(target: RestTarget, request: IncomingMessage): RestTarg
   if (typeof userProject === 'string') {
     params.userProject ??= userProject;
   }
+  // The v1 paths of Cloud Run name no region: the host does.
+  const region = /^(?:https?:\/\/)?([a-z]+-[a-z]+\d+)-/.exec(request.url ?? '')?.[1];
+  if (region !== undefined && target.method.startsWith('run.namespaces.')) {
+    params.location = region;
+  }
   if (request.url?.includes('/download/storage/') === true) {
     params.alt ??= 'media';
   }
