@@ -37,6 +37,9 @@ function open(changes: Readonly<Record<string, string>> = {}) {
       MAYFLY_ENDPOINT_COMPUTE: cloud.baseUrl,
       MAYFLY_ENDPOINT_PUBSUB: cloud.baseUrl,
       MAYFLY_ENDPOINT_SCHEDULER: cloud.baseUrl,
+      MAYFLY_ENDPOINT_RUN: cloud.baseUrl,
+      MAYFLY_ENDPOINT_IAMCREDENTIALS: cloud.baseUrl,
+      MAYFLY_JOBS_READER_SERVICE_ACCOUNT: `reader@${PROJECT}.iam.gserviceaccount.com`,
       ...changes,
     }),
   );
@@ -48,7 +51,7 @@ function principals(method: string): (string | null)[] {
     .map(({ principal }) => principal);
 }
 
-test('every client speaks for the account of the metadata server', async () => {
+test('C11: every client speaks for the account of the metadata server', async () => {
   cloud.call('pubsub.topics.create', { project: PROJECT, topic: 'mayfly-run-requests' }, {});
   cloud.call(
     'cloudscheduler.jobs.create',
@@ -65,6 +68,9 @@ test('every client speaks for the account of the metadata server', async () => {
   expect((await clients.scheduler.pause(JOB)).state).toBe('PAUSED');
   expect((await clients.scheduler.resume(JOB)).state).toBe('ENABLED');
   expect((await clients.scheduler.get(JOB)).name).toBe(JOB);
+  expect(await clients.jobs.listJobs('us-central1')).toEqual([]);
+  const read = { method: 'GET', bucket: 'clients', object: 'a' } as const;
+  expect((await clients.signer.signUrl(read)).url).toContain('reader%40');
   for (const method of [
     'storage.objects.insert',
     'storage.objects.get',
@@ -73,6 +79,8 @@ test('every client speaks for the account of the metadata server', async () => {
     'compute.instances.get',
     'pubsub.topics.publish',
     'cloudscheduler.jobs.pause',
+    'run.projects.locations.jobs.list',
+    'iamcredentials.projects.serviceAccounts.signBlob',
   ]) {
     const seen = principals(method);
     expect(seen.length, method).toBeGreaterThan(0);
