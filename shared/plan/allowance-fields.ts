@@ -66,7 +66,7 @@ const boundFields = {
   timeoutSeconds: field(seconds(1, limits.TTL_SECONDS_CEILING), {
     rule: `the container's limit is at most ttlSeconds − ${limits.TIMEOUT_RESERVE_SECONDS}`,
     accepted: 'a whole number from 1',
-    fallback: `ttlSeconds − ${limits.TIMEOUT_RESERVE_DEFAULT_SECONDS}`,
+    fallback: `ttlSeconds − ${limits.TIMEOUT_RESERVE_DEFAULT_SECONDS}; on cloudrun-jobs no more than the platform allows, less JOBS_TIMEOUT_MARGIN_S`,
   }),
   retry: group({
     preempted: field(retries, { ...retriesRule, fallback: '3' }),

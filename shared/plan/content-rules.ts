@@ -1,7 +1,9 @@
 // Rules on what a run's container is given: image, package, variables, mounts, labels.
 import { fault, fieldPath } from '#shared/plan/fault.ts';
+import { type GsAddress, requireGsUri } from '#shared/plan/gs-uri.ts';
 import { legalLabels } from '#shared/plan/labels.ts';
 import { ANNOTATION_BYTES_MAX } from '#shared/plan/limits.ts';
+import { CODE_PREFIX, OWN_PREFIX } from '#shared/plan/objects.ts';
 import { packageSha256 } from '#shared/plan/package-name.ts';
 import { NONE, type Rule } from '#shared/plan/rule.ts';
 import { overlap } from '#shared/plan/text.ts';
@@ -102,6 +104,40 @@ const mountsApart: Rule = {
   },
 };
 
+/**
+ * A task reaches Cloud Storage as the accounts that sign for it, and those reach the deployment's own
+ * objects: records, claims, markers and bootstraps of all runs. On machines the worker's rights end before.
+ */
+const ownObjectsKept: Rule = {
+  reads: ['package.uri', 'inputs', 'outputs', 'checkpoint'],
+  check: ({ request, settings, runtime }) => {
+    if (runtime !== 'cloudrun-jobs') return NONE;
+    const { inputs = {}, outputs = {}, checkpoint = {} } = request;
+    const uri = request.package?.uri;
+    const given = [
+      ...(uri === undefined ? [] : [{ field: 'package.uri', uri, reads: true }]),
+      ...addresses('inputs', inputs, true),
+      ...addresses('outputs', outputs, false),
+      ...addresses('checkpoint', checkpoint, false),
+    ];
+    const broken = {
+      rule: `what lies under gs://${settings.bucket}/${OWN_PREFIX} is the deployment's own, and out of a run's reach`,
+      accepted: `another folder of that bucket, or another bucket; ${CODE_PREFIX} to read`,
+    };
+    return given
+      .filter(({ uri, reads }) => isOwn(requireGsUri(uri), settings.bucket, reads))
+      .map(({ field, uri }) => fault(field, uri, broken));
+  },
+};
+
+const addresses = (field: string, map: Readonly<Record<string, string>>, reads: boolean) =>
+  Object.entries(map).map(([path, uri]) => ({ field: fieldPath(field, [path]), uri, reads }));
+
+function isOwn({ bucket, object }: GsAddress, ownBucket: string, reads: boolean): boolean {
+  if (bucket !== ownBucket || (reads && object.startsWith(CODE_PREFIX))) return false;
+  return object === '' || object.startsWith(OWN_PREFIX);
+}
+
 const labelsLegal: Rule = {
   reads: ['labels'],
   check: ({ request: { labels = {} } }) => legalLabels(labels).faults,
@@ -127,6 +163,7 @@ export const contentRules: readonly Rule[] = [
   secretVariables,
   variablesOnce,
   mountsApart,
+  ownObjectsKept,
   labelsLegal,
   annotationsShort,
 ];

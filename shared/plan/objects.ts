@@ -1,6 +1,10 @@
 // Names of the objects in a deployment's bucket (design: data in the bucket). Run ids are legal
 // object name parts by their own rule, so nothing is escaped here.
 
+/** Everything here but users' data and outputs. */
+export const OWN_PREFIX = 'runs/';
+/** Packages, which runs may read. */
+export const CODE_PREFIX = 'runs/code/';
 export const MARKER_PREFIX = 'runs/gce-status/';
 export const ACTIVE_PREFIX = 'runs/active/';
 export const RESULT_PREFIX = 'runs/results/';

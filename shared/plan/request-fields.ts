@@ -60,7 +60,7 @@ const container = {
   command: field(z.array(textBy(brokenText)).min(1).max(limits.ARGUMENTS_MAX), {
     ...argumentsRule,
     rule: `this is a list of 1 to ${limits.ARGUMENTS_MAX} texts`,
-    fallback: "the image's entrypoint",
+    fallback: "the image's entrypoint; required on cloudrun-jobs",
   }),
   args: field(z.array(textBy(brokenText)).max(limits.ARGUMENTS_MAX), {
     ...argumentsRule,

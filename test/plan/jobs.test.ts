@@ -154,6 +154,47 @@ describe('what is refused', () => {
     expect(gce).toEqual([]);
   });
 
+  test.each([
+    {
+      field: 'inputs./in',
+      fields: { inputs: { '/in': 'gs://p-mayfly/runs/state/r/record.json' } },
+    },
+    {
+      field: 'inputs./in',
+      fields: { inputs: { '/in': 'gs://p-mayfly/runs/bootstrap/' } },
+    },
+    { field: 'inputs./in', fields: { inputs: { '/in': 'gs://p-mayfly/' } } },
+    {
+      field: 'outputs./out',
+      fields: { outputs: { '/out': 'gs://p-mayfly/runs/gce-status/' } },
+    },
+    {
+      field: 'outputs./out',
+      fields: { outputs: { '/out': 'gs://p-mayfly/runs/code/' } },
+    },
+    { field: 'outputs./out', fields: { outputs: { '/out': 'gs://p-mayfly/' } } },
+    {
+      field: 'checkpoint./c',
+      fields: { checkpoint: { '/c': 'gs://p-mayfly/runs/work/' } },
+    },
+    {
+      field: 'package.uri',
+      fields: { package: { uri: 'gs://p-mayfly/runs/state/r/x.tar.gz', sha256: 'ab'.repeat(32) } },
+    },
+  ])('the deployment’s own objects are out of reach: $field', ({ fields, field }) => {
+    const told = faultFields(job(fields), settings).map((name) => name.replaceAll(/[["\]]+/g, '.'));
+    expect(told.map((name) => name.replace(/\.$/, ''))).toEqual([field]);
+  });
+
+  test('what lies beside the deployment’s own objects is a run’s to use', () => {
+    const fields = {
+      package: { uri: `gs://p-mayfly/runs/code/app-${'ab'.repeat(32)}.tar.gz` },
+      inputs: { '/in': 'gs://p-mayfly/data/', '/two': 'gs://other/runs/x' },
+      outputs: { '/out': 'gs://p-mayfly/outputs/r/', '/plots': 'gs://p-mayfly/runs-2/' },
+    };
+    expect(faultFields(job(fields), settings)).toEqual([]);
+  });
+
   test('P113: two hours are fine, not so with a GPU: gce is the other way', () => {
     const hours = { timeoutSeconds: 7200, ttlSeconds: 14_400 };
     expect(faultsOf(job(hours), settings)).toEqual([]);
