@@ -264,7 +264,7 @@ describe('what it costs', () => {
     expect(acceleratorSeconds('L', 90)).toBe(0);
   });
 
-  test('C97, C105: all tasks are paid for', () => {
+  test('C97, C98, C105: all tasks are paid for', () => {
     const one = planOf().candidates[0]?.usdPerHour ?? Number.NaN;
     expect(planOf({ tasks: 8 }).candidates[0]?.usdPerHour).toBeCloseTo(8 * one, 6);
   });
@@ -307,7 +307,7 @@ describe('overrides', () => {
     });
   });
 
-  test('C51, C97: homogeneous tasks are one execution', () => {
+  test('C51, C97, C98: homogeneous tasks are one execution', () => {
     expect(overrides.taskCount).toBe(8);
   });
 
