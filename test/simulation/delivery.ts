@@ -73,7 +73,10 @@ export interface Delivery {
 const SCRIPTS = readGuestScripts();
 /** Simulated tasks go to the objects themselves. */
 const UNSIGNED: UrlSigner = {
-  signUrl: async ({ bucket, object }) => ({ url: `${bucket}/${object}`, headers: {} }),
+  signUrl: async ({ bucket, object, generation = '' }) => ({
+    url: `${bucket}/${object}#${generation}`,
+    headers: {},
+  }),
   signForm: async ({ bucket, prefix }) => ({ url: bucket, fields: {}, prefix, bucket }),
 };
 const NEVER = new Promise<never>(() => {});

@@ -13,6 +13,9 @@ import { bootstrapObject, claimObject } from '#shared/plan/objects.ts';
 import type { GuestPlan, GuestWorld, Work } from '#test/simulation/guest.ts';
 import { GuestCalls, PowerOff } from '#test/simulation/guest-calls.ts';
 
+/** What a command has got to when it is told to stop. */
+const STATE = 'half-way';
+
 export interface TaskWorld extends Omit<GuestWorld, 'transport' | 'preempted'> {
   /** A line of its output, as the log takes it. */
   readonly print: (event: SignedEvent) => void;
@@ -73,6 +76,10 @@ export class SimulatedTask {
     if (this.#known().taskCount === 1) await this.#calls.persist(() => store.delete(name));
     this.#print('claimed');
     if (silentFrom === 'claim' || this.#stopping) return;
+    if (!(await this.#readInputs())) {
+      await this.#report('FAILED', { cause: 'step-failed', step: 'inputs', permanent: true });
+      return this.#world.exit(1);
+    }
     await this.#runCommand();
   }
 
@@ -108,10 +115,37 @@ export class SimulatedTask {
     await this.#calls.pause(containerMs);
     const begun = this.#working || this.#reported;
     this.#endWork(null);
+    if (reports && begun) await this.#writeCheckpoint();
     if (reports && begun && !this.#reported) {
       await this.#report('FAILED', { cause: 'interrupted', step: 'run' });
     }
     this.#world.exit(EXIT_FLUSHED);
+  }
+
+  /** Exactly the generations that were pinned. */
+  async #readInputs(): Promise<boolean> {
+    for (const { get } of this.#known().inputs) {
+      const [, object = '', generation] = /^[^/]+\/(.*)#(\d*)$/.exec(get.url) ?? [];
+      const { store } = this.#world;
+      const found = await this.#calls.persist(() => store.read(object, generation || undefined));
+      if (found.kind === 'absent') return false;
+    }
+    return true;
+  }
+
+  /** The files by their content, and the manifest after them. */
+  async #writeCheckpoint(): Promise<void> {
+    const { checkpoints, attempt } = this.#known();
+    const { store } = this.#world;
+    for (const { prefix } of checkpoints) {
+      const sha256 = hashNonce(STATE);
+      const manifest = { schema: 1, files: [{ path: 'state', sha256, bytes: STATE.length }] };
+      const name = `${prefix}checkpoints/${attempt}-0000000001.json`;
+      const put = (object: string, text: string) =>
+        this.#calls.persist(() => store.write(object, text, { ifGeneration: '0' }));
+      await put(`${prefix}files/${sha256}`, STATE);
+      await put(name, JSON.stringify(manifest));
+    }
   }
 
   /** One object under each prefix, as a command would leave it. */
@@ -121,7 +155,11 @@ export class SimulatedTask {
     for (const { prefix } of outputs) {
       const folder = taskCount === 1 ? prefix : `${prefix}tasks/${this.#event.task}/`;
       const name = `${folder}result.json`;
-      await this.#calls.persist(() => store.write(name, '{}', { ifGeneration: '0' }));
+      const restored = this.#known().checkpoints.some(
+        ({ restore }) => (restore['0'] ?? []).length > 0,
+      );
+      const text = restored ? 'resumed' : 'from the beginning';
+      await this.#calls.persist(() => store.write(name, text, { ifGeneration: '0' }));
     }
   }
 
