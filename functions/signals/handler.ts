@@ -8,7 +8,7 @@ import {
   readEventEntry,
 } from '#functions/signals/job-entry.ts';
 import { readEntry, readSignal } from '#functions/signals/signal.ts';
-import { readGenuineEvent, storeEvent } from '#functions/signals/task-events.ts';
+import { ProgressWriter, readGenuineEvent } from '#functions/signals/task-events.ts';
 import type { CloudError } from '#shared/cloud/errors.ts';
 import { machineKey } from '#shared/lifecycle/observation.ts';
 import type { SignedEvent, TaskEvent } from '#shared/lifecycle/task-event.ts';
@@ -34,6 +34,15 @@ export async function handleSignals(message: PushMessage, deps: RunDeps): Promis
   return await takeMachineSignal(deps, message);
 }
 
+/** One a process, as its dependencies are. */
+const writers = new WeakMap<RunDeps['store'], ProgressWriter>();
+
+function writerOf({ store }: RunDeps): ProgressWriter {
+  const writer = writers.get(store) ?? new ProgressWriter();
+  writers.set(store, writer);
+  return writer;
+}
+
 /** Of these a look is due; the others are for people to read. */
 const WORTH_A_LOOK: readonly TaskEvent['kind'][] = ['claimed', 'running', 'ended'];
 
@@ -50,7 +59,7 @@ async function takeEvent(
     return DONE;
   }
   const { event, loaded } = reading;
-  if (!(await storeEvent(deps, event)))
+  if (!(await writerOf(deps).store(deps, event)))
     return { kind: 'retry', reason: `progress of ${event.runId}: overtaken` };
   // A repeated one too: the look after its first delivery may have been lost.
   const due = WORTH_A_LOOK.includes(event.kind) && !(await isForgotten(deps, loaded));

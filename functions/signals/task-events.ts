@@ -59,21 +59,61 @@ function executionsOf({ claim, intents }: Attempt): string[] {
 }
 
 /**
- * Puts the event into its task's row by compare-and-swap. False: others were quicker again and again, or
- * the object was written too often. Throws other CloudErrors.
+ * Puts the events of tasks into their rows. One object takes about one write a second, and a task says
+ * several things at once: of one row there is one writer in a process, and what comes meanwhile goes into
+ * the next write together.
  */
-export async function storeEvent(
+export class ProgressWriter {
+  readonly #next = new Map<
+    string,
+    { readonly events: TaskEvent[]; readonly stored: Promise<boolean> }
+  >();
+  readonly #last = new Map<string, Promise<unknown>>();
+
+  /** False: others were quicker again and again. Throws CloudErrors but those of the rate of writes. */
+  store(deps: RunDeps, event: TaskEvent): Promise<boolean> {
+    const name = progressObject(event.runId, event.attempt, event.task);
+    const open = this.#next.get(name);
+    if (open !== undefined) {
+      open.events.push(event);
+      return open.stored;
+    }
+    const events = [event];
+    const stored = this.#turn(deps, name).then(() => {
+      this.#next.delete(name);
+      return writeEvents(deps, name, events);
+    });
+    this.#next.set(name, { events, stored });
+    const last = stored
+      .catch(() => {})
+      .then(() => {
+        if (this.#last.get(name) === last) this.#last.delete(name);
+      });
+    this.#last.set(name, last);
+    return stored;
+  }
+
+  async #turn({ clock }: RunDeps, name: string): Promise<void> {
+    const last = this.#last.get(name);
+    if (last === undefined) return;
+    await last;
+    await clock.sleep(WRITE_PAUSE_MS);
+  }
+}
+
+/** By compare-and-swap; events that are there already are written by nobody. */
+async function writeEvents(
   { store, clock, entropy }: RunDeps,
-  event: TaskEvent,
+  name: string,
+  events: readonly TaskEvent[],
 ): Promise<boolean> {
-  const name = progressObject(event.runId, event.attempt, event.task);
   for (let tries = 0; tries < WRITES_MAX; tries++) {
     if (tries > 0) await clock.sleep(Math.round(WRITE_PAUSE_MS * (1 + entropy.fraction())));
     const reply = await store.read(name);
     // A row of another version is begun anew: nothing hangs on it.
     const before = reply.kind === 'found' ? readProgress(reply.bytes) : null;
-    const next = mergeEvent(before, event);
-    if (next === null) return true;
+    const next = events.reduce((row, event) => mergeEvent(row, event) ?? row, before);
+    if (next === before) return true;
     const ifGeneration = reply.kind === 'found' ? reply.generation : '0';
     const options = { ifGeneration, contentType: 'application/json' };
     if (await written(store.write(name, JSON.stringify(next), options))) return true;

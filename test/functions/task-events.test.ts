@@ -93,6 +93,8 @@ interface Stage {
     entry: object | string,
     messageId?: string,
   ) => ReturnType<typeof handleSignals>;
+  /** Without letting time go on. */
+  readonly handle: (entry: object | string, messageId: string) => ReturnType<typeof handleSignals>;
 }
 
 function stage(change: Partial<RunRecord> = {}, reply?: ExecutionReply): Stage {
@@ -102,16 +104,33 @@ function stage(change: Partial<RunRecord> = {}, reply?: ExecutionReply): Stage {
   const asked: string[] = [];
   const jobs = jobsWith(reply ?? { kind: 'there', execution: running() }, asked);
   const deps: RunDeps = { ...kernel.deps('signals'), jobs };
-  const deliver: Stage['deliver'] = async (entry, messageId = '1') => {
+  const handle = (entry: object | string, messageId: string) => {
     const text = typeof entry === 'string' ? entry : JSON.stringify(entry);
     const rest = { publishTimeMs: null, subscription: null, deliveryAttempt: null };
     const message: PushMessage = { messageId, data: Buffer.from(text), attributes: {}, ...rest };
-    const outcome = handleSignals(message, deps);
+    return handleSignals(message, deps);
+  };
+  const deliver: Stage['deliver'] = async (entry, messageId = '1') => {
+    const outcome = handle(entry, messageId);
     // Time goes on while it waits, and no further than that.
     await kernel.run(60_000, { sweeps: false });
     return await outcome;
   };
-  return { kernel, deps, asked, deliver };
+  return { kernel, deps, asked, deliver, handle };
+}
+
+/** How often a row was really written. */
+function countWrites(deps: RunDeps, whileWriting: () => void): { count: number } {
+  const counted = { count: 0 };
+  const { store } = deps;
+  const write: RunDeps['store']['write'] = async (name, bytes, options) => {
+    if (name.includes('/progress/')) whileWriting();
+    const reply = await store.write(name, bytes, options);
+    if (name.includes('/progress/') && reply.kind === 'written') counted.count += 1;
+    return reply;
+  };
+  Object.assign(deps, { store: { ...store, write } });
+  return counted;
 }
 
 const event = (change: Partial<TaskEvent> = {}): TaskEvent => ({
@@ -299,6 +318,20 @@ describe('genuine events', () => {
     expect(await deliver(eventEntry(signed({ seq: 1 })))).toMatchObject({ kind: 'retry' });
     expect(progressOf(kernel)?.events).toHaveLength(1);
   });
+});
+
+test('what a task says while its row is being written goes into the next write together', async () => {
+  const { kernel, deps, deliver, handle } = stage({ state: 'RUNNING' });
+  const line = Array.from({ length: 6 }, (_, seq) => eventEntry(signed({ seq })));
+  const [first = {}, ...others] = line;
+  const meanwhile: Promise<unknown>[] = [];
+  const writes = countWrites(deps, () => {
+    if (meanwhile.length === 0) meanwhile.push(...others.map((entry) => handle(entry, 'more')));
+  });
+  await deliver(first);
+  expect(await Promise.all(meanwhile)).toEqual(others.map(() => ({ kind: 'done' })));
+  expect(progressOf(kernel)).toMatchObject({ seen: [[0, 5]] });
+  expect(writes.count).toBe(2);
 });
 
 describe('C128, C129: what is forged or replayed answers 200, changes nothing and is counted', () => {

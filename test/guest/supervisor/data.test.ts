@@ -144,6 +144,8 @@ test.each(['short', 'wrong-crc32c', 'cut', 'lose-reply', 503, 429] as const)(
     const end = await machine.run({ bootstrap: { ...withInput(machine, 'whole\n'), args } });
     expect(end.code).toBe(0);
     expect(end.stdout).toContain('whole\n');
+    const asked = machine.server.requests.filter((line) => line.startsWith('GET /b1/data/'));
+    expect(asked).toHaveLength(2);
   },
 );
 

@@ -131,7 +131,7 @@ export class TaskMachine implements AsyncDisposable {
       ? ['bash', '-c', AS_JOB, process.execPath, ...args]
       : [process.execPath, ...args];
     const [program = '', ...rest] = words;
-    const stdio = ['ignore', 'pipe', 'pipe'] as const;
+    const stdio = ['pipe', 'pipe', 'pipe'] as const;
     const child = spawn(program, rest, {
       env,
       stdio: [...stdio],
