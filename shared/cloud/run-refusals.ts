@@ -53,5 +53,6 @@ export function permissionAdvice(method: string, reply: HttpReply): string {
   if (reply.status !== 403 || known === undefined) return '';
   const { message, details } = readReplyError(reply.body);
   const named = details.permission ?? /[Pp]ermission '([\w.]+)'/.exec(message)?.[1] ?? known[0];
-  return `; the calling account lacks ${named}: grant it ${known[1]}, or a role of your own with it`;
+  const role = known[0].includes(named) ? `${known[1]}, or a role of your own` : 'a role';
+  return `; the calling account lacks ${named}: grant it ${role} with that`;
 }

@@ -251,6 +251,19 @@ test.each(PERMISSIONS)(
   },
 );
 
+test.each([
+  {
+    name: 'in its details',
+    message: 'No.',
+    details: [{ reason: 'X', metadata: { permission: 'iam.serviceAccounts.actAs' } }],
+  },
+  { name: 'in its message', message: "Permission 'iam.serviceAccounts.actAs' denied", details: [] },
+])('C12: the permission that the platform names $name is told', async ({ message, details }) => {
+  await using opened = await open(() => rpcError(403, 'PERMISSION_DENIED', message, details));
+  const told = await messageOf(opened, 'runJob');
+  expect(told).toContain('lacks iam.serviceAccounts.actAs: grant it a role');
+});
+
 test('an execution is read in full, with what was left out as zero or none', async () => {
   await using opened = await open(() => ({ status: 200, json: execution }));
   expect(await opened.jobs.getExecution(NAME)).toEqual({
@@ -411,6 +424,7 @@ test('C61: all tasks of an execution, with how each ended', async () => {
 test('a list that never ends is given up', async () => {
   await using opened = await open(() => ({ status: 200, json: { nextPageToken: 'again' } }));
   await expect(opened.jobs.listTasks(NAME)).rejects.toMatchObject({ code: 'unreadable' });
+  expect(opened.server.seen).toHaveLength(200);
 });
 
 test('C28: the Jobs of a region by name', async () => {
