@@ -110,7 +110,10 @@ async function awaitLastWords(
   tasks: TaskProgressWatch,
   pollMs: number,
 ): Promise<void> {
-  if (record.runtime !== 'cloudrun-jobs' || record.attempts.at(-1)?.claim?.by !== 'machine') return;
+  const last = record.attempts.at(-1);
+  // A report may come before anybody has read the claim.
+  const begun = last?.claim?.by === 'machine' || (last?.facts ?? null) !== null;
+  if (record.runtime !== 'cloudrun-jobs' || !begun) return;
   const endMs = deps.clock.nowMs() + LAST_WORDS_MS_MAX;
   while (!tasks.isOver() && deps.clock.nowMs() < endMs && !deps.interruption.aborted) {
     await deps.clock.sleep(Math.min(pollMs, LAST_WORDS_MS_MAX), deps.interruption);

@@ -62,7 +62,7 @@ function stateDetail(record: RunRecord, state: string, number: number): string {
     case 'PROVISIONING':
       return place === undefined
         ? 'a machine is on its way'
-        : `${place.machineType} (${place.provisioningModel}) in ${place.zone}`;
+        : `${place.machineType}${modelOf(record, place)} in ${place.zone}`;
     case 'RUNNING':
       return attempt === undefined ? '' : `on ${attempt.instance}`;
     case 'STOPPING':
@@ -73,6 +73,10 @@ function stateDetail(record: RunRecord, state: string, number: number): string {
       return record.end === null ? '' : `cause: ${record.end.cause}`;
   }
 }
+
+/** Executions have none to choose from. */
+const modelOf = ({ runtime }: RunRecord, { provisioningModel }: { provisioningModel: string }) =>
+  runtime === 'gce' ? ` (${provisioningModel})` : '';
 
 function machineOf(record: RunRecord): readonly string[] {
   const place = record.attempts.at(-1)?.intents.at(-1)?.candidate;

@@ -16,6 +16,7 @@ const resultSchema = z.looseObject({
     .array(
       z.looseObject({
         attempt: z.number(),
+        execution: z.string().nullable().optional(),
         instance: z.string().nullable(),
         zone: z.string().nullable(),
         machineType: z.string().nullable(),

@@ -32,6 +32,13 @@ function machines(result: StoredResult): string {
   const last = result.attempts.at(-1);
   if (last === undefined || last.machineType === null) return '';
   const count = result.attempts.length > 1 ? `, attempt ${result.attempts.length}` : '';
+  if (last.execution) {
+    return `execution ${last.execution} of ${last.machineType} in ${last.region}${count}`;
+  }
+  // An execution has a Job and a region, and neither a zone nor a choice of models.
+  if (result.runtime === 'cloudrun-jobs') {
+    return `Job ${last.machineType} in ${last.region ?? 'an unknown region'}${count}`;
+  }
   const model = last.provisioningModel ?? '';
   return `${last.machineType} (${model}) in ${last.zone ?? 'an unknown zone'}${count}`;
 }

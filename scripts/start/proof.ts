@@ -1,4 +1,4 @@
-// The proof that nothing is left: machines, disks and active entries, really counted in the cloud that
+// The proof that nothing is left: machines, disks, running executions and active entries, really counted in the cloud that
 // they would be in, whatever their labels.
 import { ACTIVE_PREFIX } from '#shared/plan/objects.ts';
 
@@ -7,6 +7,8 @@ const CALL_TIMEOUT_MS = 10_000;
 export interface Left {
   readonly machines: number;
   readonly disks: number;
+  /** Of Cloud Run Jobs, those that run. */
+  readonly executions: number;
   readonly activeEntries: number;
 }
 
@@ -18,20 +20,23 @@ export async function countLeft(cloud: {
 }): Promise<Left> {
   const { baseUrl, project, bucket } = cloud;
   const aggregated = `${baseUrl}/compute/v1/projects/${project}/aggregated`;
-  const [machines, disks, activeEntries] = await Promise.all([
+  const namespace = `${baseUrl}/apis/run.googleapis.com/v1/namespaces/${project}`;
+  const [machines, disks, executions, activeEntries] = await Promise.all([
     countPages(`${aggregated}/instances`, (page) => countScopes(page, 'instances')),
     countPages(`${aggregated}/disks`, (page) => countScopes(page, 'disks')),
+    countPages(`${namespace}/executions`, countRunning),
     countPages(`${baseUrl}/storage/v1/b/${bucket}/o?prefix=${ACTIVE_PREFIX}`, countItems),
   ]);
-  return { machines, disks, activeEntries };
+  return { machines, disks, executions, activeEntries };
 }
 
 export function isNothing(left: Left): boolean {
-  return left.machines === 0 && left.disks === 0 && left.activeEntries === 0;
+  return Object.values(left).every((count) => count === 0);
 }
 
 export function describeLeft(left: Left): string {
-  return `${left.machines} machines, ${left.disks} disks, ${left.activeEntries} active entries left`;
+  const { machines, disks, executions, activeEntries } = left;
+  return `${machines} machines, ${disks} disks, ${executions} executions, ${activeEntries} active entries left`;
 }
 
 interface Page {
@@ -57,6 +62,11 @@ async function countPages(url: string, count: (page: Page) => number): Promise<n
 function countScopes(page: Page, kind: 'instances' | 'disks'): number {
   const scopes = Object.values((page.items ?? {}) as Record<string, Record<string, unknown>>);
   return scopes.reduce((sum, scope) => sum + lengthOf(scope[kind]), 0);
+}
+
+function countRunning({ items }: Page): number {
+  const all = Array.isArray(items) ? items : [];
+  return all.filter(({ status }) => status?.completionTime === undefined).length;
 }
 
 function countItems(page: Page): number {

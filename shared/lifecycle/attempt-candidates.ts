@@ -16,10 +16,10 @@ export function attemptCandidates(record: RunRecord, plan: RunPlan): readonly Ca
 }
 
 /** What the attempts before the last one have cost; null when a price is not known. */
-export function spentUsd({ attempts, terms }: RunRecord): number | null {
+export function spentUsd(record: RunRecord): number | null {
   let total = 0;
-  for (const attempt of attempts.slice(0, -1)) {
-    const usd = attemptCost(attempt, terms.tasks);
+  for (const attempt of record.attempts.slice(0, -1)) {
+    const usd = attemptCost(attempt, record);
     if (usd === null) return null;
     total += usd;
   }

@@ -14,6 +14,9 @@ import type { Fault } from '#shared/plan/model.ts';
 /** What a machine may still cost after the decision: the time its delete takes. */
 export const DELETE_ALLOWANCE_SECONDS = 60;
 
+/** What a task is billed for at least. */
+const EXECUTION_SECONDS_MIN = 60;
+
 export interface AttemptResult {
   readonly attempt: number;
   readonly instance: string;
@@ -143,18 +146,30 @@ function attemptResult(attempt: Attempt, { runtime, terms }: RunRecord): Attempt
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
-    costUsd: attemptCost(attempt, terms.tasks),
+    costUsd: attemptCost(attempt, { runtime, terms }),
   };
 }
 
-/** From the order of the machine to the decision that ended it, or that lets it go, and its delete. */
-export function attemptCost(attempt: Attempt, tasks = 1): number | null {
+/**
+ * From the order of the machine to the decision that ended it, or that lets it go, and its delete; of an
+ * execution from its start, for all its tasks together.
+ */
+export function attemptCost(
+  attempt: Attempt,
+  { runtime, terms }: Pick<RunRecord, 'runtime' | 'terms'>,
+): number | null {
   const intent = workingIntent(attempt);
   if (intent === null) return 0;
   if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
   const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;
+  const { usdPerHour } = intent.candidate;
+  if (runtime !== 'gce') {
+    const startMs = attempt.runningMs ?? intent.createdSeconds * 1000;
+    const seconds = Math.max(EXECUTION_SECONDS_MIN, (lastMs - startMs) / 1000);
+    return machineUsd(usdPerHour, seconds * (terms.tasks ?? 1));
+  }
   const seconds = lastMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
-  return machineUsd(intent.candidate.usdPerHour, seconds * tasks);
+  return machineUsd(usdPerHour, seconds);
 }
 
 function sum(values: readonly (number | null)[]): number | null {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-const NOTHING_LEFT = '0 machines, 0 disks, 0 active entries left';
+const NOTHING_LEFT = '0 machines, 0 disks, 0 executions, 0 active entries left';
 const LIMIT_MS = 300_000;
 
 let folder = '';

@@ -5,10 +5,12 @@ import { countLeft, describeLeft, isNothing } from '#scripts/start/proof.ts';
 const project = 'local-project';
 const bucket = 'local-bucket';
 
-test('what is left is really counted: machines, disks and active entries, whatever their labels', async () => {
+test('what is left is really counted: machines, disks, executions and active entries, whatever their labels', async () => {
   await using cloud = await startLocalCloud({ world: { project, buckets: [bucket] } });
   const place = { baseUrl: cloud.baseUrl, project, bucket };
-  expect(describeLeft(await countLeft(place))).toBe('0 machines, 0 disks, 0 active entries left');
+  expect(describeLeft(await countLeft(place))).toBe(
+    '0 machines, 0 disks, 0 executions, 0 active entries left',
+  );
   const insert = await fetch(
     `${cloud.baseUrl}/compute/v1/projects/${project}/zones/europe-west1-b/instances`,
     {
@@ -33,8 +35,12 @@ test('what is left is really counted: machines, disks and active entries, whatev
     { method: 'POST', body: '' },
   );
   expect(entry.status).toBe(200);
+  const job = { template: { template: { containers: [{ image: 'i' }] } } };
+  const params = { project, location: 'europe-west1' };
+  cloud.call('run.projects.locations.jobs.create', { ...params, jobId: 'j' }, job);
+  cloud.call('run.projects.locations.jobs.run', { ...params, job: 'j' });
   const left = await countLeft(place);
-  expect(left).toEqual({ machines: 1, disks: 1, activeEntries: 1 });
+  expect(left).toEqual({ machines: 1, disks: 1, executions: 1, activeEntries: 1 });
   expect(isNothing(left)).toBe(false);
 });
 
