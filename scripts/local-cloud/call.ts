@@ -98,6 +98,8 @@ export interface JobTaskStartedEvent extends JobTask {
   readonly args: readonly string[];
   /** The Job's variables, the overrides, and the platform's own. */
   readonly env: Readonly<Record<string, string>>;
+  /** `resources.limits` of its container. */
+  readonly limits: Readonly<Record<string, string>>;
   readonly principal: string | null;
 }
 

@@ -1,5 +1,6 @@
 // Makes the tasks of executions real: each is a process of its own, with the environment of its container
-// and a private folder, which goes with it. CPU and memory are not bounded.
+// and a private folder, which goes with it; CPU and memory are not bounded. A Job whose image is a real
+// one runs in the container engine, where one answers.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -10,6 +11,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import type { JobTask } from '#scripts/local-cloud/call.ts';
 import { SANDBOX_FOLDER } from '#scripts/local-cloud/host/folder.ts';
+import { TaskContainer } from '#scripts/local-cloud/host/task-container.ts';
 import {
   type HostedTask,
   type TaskEnd,
@@ -17,6 +19,7 @@ import {
   type TaskListener,
   taskKey,
 } from '#scripts/local-cloud/host/task-host.ts';
+import type { Engine } from '#scripts/local-cloud/sandbox/engine.ts';
 import { endProcesses, signalProcess } from '#scripts/local-cloud/sandbox/processes.ts';
 
 export interface ProcessTaskOptions {
@@ -27,6 +30,8 @@ export interface ProcessTaskOptions {
   readonly workingDir: string;
   /** Where programs are found: the host's own environment. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** A real container engine, for images that are not the local cloud's own; null: none. */
+  readonly engine: Engine | null;
   /** A task that could not be started or ended; the host goes on. */
   readonly failed: (task: JobTask, error: unknown) => void;
 }
@@ -36,6 +41,7 @@ interface LiveTask {
   readonly folder: string;
   /** The environment entry that only this task's processes carry. */
   readonly mark: string;
+  readonly container: TaskContainer | null;
   /** Settles, never rejects, when all has been told and put away. */
   readonly done: Promise<void>;
 }
@@ -43,6 +49,9 @@ interface LiveTask {
 /** Not `MAYFLY_…`: what begins so is kept from commands, which are to carry the marks as well. */
 const TASK_VARIABLE = 'LOCAL_CLOUD_TASK';
 const HOST_VARIABLE = 'LOCAL_CLOUD_TASK_HOST';
+
+/** Images of this name are programs of the project. */
+const LOCAL_IMAGES = 'mayfly.local/';
 
 const freshMark = (variable: string) => `${variable}=${randomBytes(16).toString('hex')}`;
 
@@ -63,16 +72,20 @@ export class ProcessTaskHost implements TaskHost {
   }
 
   async start(task: HostedTask): Promise<void> {
-    const { folder: home, command, workingDir: cwd } = this.#options;
-    const [program, ...args] = command;
+    const { folder: home, workingDir: cwd, engine } = this.#options;
+    const real = engine !== null && !task.image.startsWith(LOCAL_IMAGES);
+    const container = real ? new TaskContainer(engine, task) : null;
+    const [program, ...args] = container?.command() ?? this.#options.command;
     const folder = join(home, `${task.executionName}-${task.task}-${task.attempt}`);
     const mark = freshMark(TASK_VARIABLE);
     for (const name of ['root', 'home', 'tmp']) mkdirSync(join(folder, name), { recursive: true });
-    const env = this.#environmentOf(task, folder, mark);
+    const own = this.#environmentOf(task, folder, mark);
+    const env = container === null ? own : { ...own, DOCKER_HOST: engine?.host };
     const stdio = ['ignore', 'pipe', 'pipe'] as const;
     const child = spawn(program, args, { cwd, env, detached: true, stdio: [...stdio] });
-    const done = this.#accompany(task, child, { folder, mark });
-    this.#live.set(taskKey(task), { child, folder, mark, done });
+    const place = { folder, mark, container };
+    const done = this.#accompany(task, child, place);
+    this.#live.set(taskKey(task), { child, ...place, done });
   }
 
   async stop(task: JobTask): Promise<void> {
@@ -83,6 +96,7 @@ export class ProcessTaskHost implements TaskHost {
   async kill(task: JobTask): Promise<void> {
     const live = this.#live.get(taskKey(task));
     if (live === undefined) return;
+    await live.container?.remove();
     await endProcesses(tracesOf(live));
     await live.done;
   }
@@ -93,6 +107,7 @@ export class ProcessTaskHost implements TaskHost {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#live.values()].map(({ container }) => container?.remove()));
     await endProcesses({ marks: [this.#mark], groups: [] });
     await Promise.all([...this.#live.values()].map(({ done }) => done));
     this.#lastWatch.kill('SIGKILL');
@@ -117,19 +132,21 @@ export class ProcessTaskHost implements TaskHost {
   async #accompany(
     task: HostedTask,
     child: ChildProcess,
-    place: Pick<LiveTask, 'folder' | 'mark'>,
+    place: Pick<LiveTask, 'folder' | 'mark' | 'container'>,
   ): Promise<void> {
     try {
       const read = (stream: 'stdout' | 'stderr') =>
         readLines(child[stream], (line) => this.#listener.line(task, stream, line));
       const lines = Promise.all([read('stdout'), read('stderr')]);
       const end = await endOf(child);
+      const outOfMemory = (await place.container?.ranOutOfMemory()) ?? false;
+      await place.container?.remove();
       // The first process is the container: what it leaves behind ends with it, and lets the pipes go.
       await endProcesses(tracesOf({ child, ...place }));
       await lines;
       rmSync(place.folder, { recursive: true, force: true });
       this.#live.delete(taskKey(task));
-      this.#listener.ended(task, end);
+      this.#listener.ended(task, { ...end, outOfMemory });
     } catch (error) {
       this.#options.failed(task, error);
     }
@@ -141,7 +158,7 @@ function tracesOf({ child, mark }: Pick<LiveTask, 'child' | 'mark'>) {
 }
 
 /** A program that cannot be started ends as one that a shell does not find. */
-async function endOf(child: ChildProcess): Promise<TaskEnd> {
+async function endOf(child: ChildProcess): Promise<Omit<TaskEnd, 'outOfMemory'>> {
   try {
     const [code, signal] = (await once(child, 'exit')) as [number | null, NodeJS.Signals | null];
     return {

@@ -11,6 +11,8 @@ export interface TaskEnd {
   /** Null when a signal ended it. */
   readonly exitCode: number | null;
   readonly termSignal: number | null;
+  /** Its memory limit was reached: what it ended with says nothing. */
+  readonly outOfMemory: boolean;
 }
 
 /** How a host tells the cloud what a task does by itself. */

@@ -1,7 +1,7 @@
 // What the outside hears about tasks: their begin with all that their container sees, the order to end,
 // and the end that nobody can refuse.
 import type { JobTask, JobTaskEvent } from '#scripts/local-cloud/call.ts';
-import { asArray, asString } from '#scripts/local-cloud/json.ts';
+import { asArray, asObject, asString, asStringMap } from '#scripts/local-cloud/json.ts';
 import {
   containerOf,
   type ExecutionState,
@@ -40,6 +40,7 @@ export function startedEvent(execution: ExecutionState, task: TaskState): JobTas
       CLOUD_RUN_TASK_ATTEMPT: String(task.attempt),
       CLOUD_RUN_TASK_COUNT: String(execution.taskCount),
     },
+    limits: asStringMap(asObject(container.resources).limits),
     principal: asString(execution.template.serviceAccount) ?? null,
   };
 }

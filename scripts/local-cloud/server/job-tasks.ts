@@ -56,8 +56,10 @@ export class JobTasks implements AsyncDisposable {
     }
   }
 
-  #end(task: JobTask, { exitCode, termSignal }: TaskEnd): void {
-    this.#tell('local.run.taskEnded', task, termSignal === null ? { exitCode } : { termSignal });
+  #end(task: JobTask, { exitCode, termSignal, outOfMemory }: TaskEnd): void {
+    const end = termSignal === null ? { exitCode } : { termSignal };
+    if (outOfMemory) this.#tell('local.run.outOfMemory', task, {});
+    else this.#tell('local.run.taskEnded', task, end);
     const live = this.#live.get(taskKey(task));
     this.#live.delete(taskKey(task));
     if (live !== undefined) this.#close(live);

@@ -271,9 +271,12 @@ describe('a form', () => {
     expect((await post(fields, 'out/tasks/0/a')).status).toBe(204);
     expect(await codeOf(await post(fields, 'in/a'))).toBe('400 InvalidPolicyDocument');
     expect(content('in/a')).toBeNull();
-    expect(await codeOf(await post(fields, 'out/a', 'x', 'other-bucket'))).toBe(
-      '400 InvalidPolicyDocument',
-    );
+    for (const more of [{}, { bucket: BUCKET }]) {
+      const sent = { ...fields, ...more };
+      expect(await codeOf(await post(sent, 'out/a', 'x', 'other-bucket'))).toBe(
+        '400 InvalidPolicyDocument',
+      );
+    }
   });
 
   test('C147: without the right to delete the second upload of a name is 403', async () => {
