@@ -1,4 +1,4 @@
-// C165, C167, C168: the suite with real processes, the functions' and the tasks'.
+// The suite with real processes, the functions' and the tasks'.
 import { afterAll, beforeAll } from 'vitest';
 import {
   type Installation,
@@ -23,6 +23,6 @@ beforeAll(async () => {
 }, LIMIT_MS);
 afterAll(() => installation[Symbol.asyncDispose](), LIMIT_MS);
 
-playAll('with real processes', CASES, async (runId) => {
+playAll('C165, C167, C168: with real processes', CASES, async (runId) => {
   return new ProcessStage(runId, installation, () => watch.passes);
 });

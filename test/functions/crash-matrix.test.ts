@@ -20,7 +20,7 @@ const WORLDS = [
   { name: 'a good run', request: REQUEST, workMs: 30_000, exitCode: 0, status: 'SUCCEEDED' },
   { name: 'a run that fails', request: REQUEST, workMs: 1_000, exitCode: 7, status: 'FAILED' },
   {
-    name: 'C71: a good run on Cloud Run Jobs',
+    name: 'C71, C95, C96: a good run on Cloud Run Jobs',
     request: JOB,
     workMs: 30_000,
     exitCode: 0,

@@ -95,7 +95,7 @@ describe('a turn before the call', () => {
     expect(next.attempts[0]?.eventKey).toBe(submit().creator?.eventKey);
   });
 
-  test('C92, C94: a turn that comes later is in the record before it is waited for, and holds others off', () => {
+  test('C92, C93, C94: a turn that comes later is in the record before it is waited for, and holds others off', () => {
     const turn = { kind: 'granted', atMs: NOW_MS + 20_000 } as const;
     const next = written(decide(accepted0(), seen({ turn }), submit()));
     expect(next).toMatchObject({ state: 'WAITING', dueMs: NOW_MS + 20_000 + PLACEMENT_LEASE_MS });
@@ -307,7 +307,7 @@ describe('when it has ended', () => {
     expect(written(step).end).toMatchObject({ status: 'TIMED_OUT', cause: 'timeout' });
   });
 
-  test('C69: one that cannot be found any more is lost, and tried again', () => {
+  test('C69, C214: one that cannot be found any more is lost, and tried again', () => {
     const step = decide(held(), facts({ [EXECUTION]: 'none' }), context());
     const next = written(step);
     expect(next).toMatchObject({ state: 'WAITING', used: { infrastructure: 1 } });

@@ -13,6 +13,7 @@ export const SETTINGS = readSettings({
   MAYFLY_WORKER_SERVICE_ACCOUNTS: 'worker@local-project.iam.gserviceaccount.com',
   MAYFLY_JOBS_READER_SERVICE_ACCOUNT: 'jobs-reader@local-project.iam.gserviceaccount.com',
   MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT: 'jobs-uploader@local-project.iam.gserviceaccount.com',
+  MAYFLY_JOBS_GPU_JOBS: 'true',
   MAYFLY_PUSH_AUDIENCE: 'mayfly',
   MAYFLY_PUSH_SERVICE_ACCOUNTS: 'push@local-project.iam.gserviceaccount.com',
   MAYFLY_PUSH_SUBSCRIPTIONS: 'any',
@@ -24,7 +25,7 @@ export const REQUEST = {
   ttlSeconds: 3600,
 };
 
-const DEPLOYMENT: LocalDeployment = {
+export const DEPLOYMENT: LocalDeployment = {
   baseUrl: '',
   project: SETTINGS.plan.project,
   bucket: SETTINGS.plan.bucket,

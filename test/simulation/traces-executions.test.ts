@@ -96,7 +96,7 @@ describe('too many calls', () => {
       status: 429,
     });
 
-  test('C81, C85, C92, C164: a run is late, never failed, and uses no retry up', async () => {
+  test('C81, C85, C86, C87, C92, C164: a run is late, never failed, and uses no retry up', async () => {
     const kernel = new Kernel();
     throttle(kernel, 3);
     kernel.request(REQUEST);
@@ -200,6 +200,17 @@ describe('how it may end', () => {
       exitCode: 3,
       tasks: { count: 3, succeeded: 2, failed: [{ exitCode: 3, cause: 'exit' }] },
     });
+  });
+
+  test('C43, C44: a small run of the class GPU', async () => {
+    const resources = { class: 'GPU', base: 'base-dl' };
+    const request = { ...REQUEST, resources, ttlSeconds: 1800, timeoutSeconds: 600 };
+    const kernel = await live({}, request);
+    expect(kernel.result('j1')).toMatchObject({
+      status: 'SUCCEEDED',
+      attempts: [{ machineType: 'mayfly-base-dl-gpu' }],
+    });
+    expect(kernel.result('j1')?.costUsd).toBeGreaterThan(0);
   });
 
   test('C155, P116: the same request twice within seconds: one execution', async () => {
