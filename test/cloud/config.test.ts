@@ -194,7 +194,7 @@ test('a local deployment needs its shared token alone', () => {
   });
 });
 
-test('the shared token is refused on Cloud Run', () => {
+test('C131: the shared token is refused on Cloud Run', () => {
   const error = faults({ ...LOCAL, K_SERVICE: 'submit' });
   expect(error.faults.map(({ name }) => name)).toEqual(['MAYFLY_PUSH_MODE']);
 });
@@ -226,7 +226,7 @@ test('a shared token that is too short is refused, and never printed', () => {
   expect(error.message).not.toContain('hunter2');
 });
 
-test('the shared token is no setting of the other modes', () => {
+test('C131: the shared token is no setting of the other modes', () => {
   const settings = readSettings({ ...LOCAL, ...LEAST, MAYFLY_PUSH_MODE: 'verify' });
   expect(settings.push.internalToken).toBeNull();
 });

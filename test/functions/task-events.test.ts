@@ -320,6 +320,20 @@ describe('genuine events', () => {
   });
 });
 
+test('C59, C108: a printed line comes through the log, its sink and a push to the progress', async () => {
+  const { kernel } = stage({ state: 'RUNNING' });
+  const before = kernel.pushes.length;
+  const entries = [
+    eventEntry(signed({ seq: 4 })),
+    { ...eventEntry(signed()), jsonPayload: { message: 'else' } },
+  ];
+  const written = kernel.call({ method: 'logging.entries.write', params: {}, body: { entries } });
+  expect(written.status).toBe(200);
+  await kernel.run(60_000, { sweeps: false });
+  expect(progressOf(kernel)).toMatchObject({ seen: [[4, 4]] });
+  expect(kernel.pushes.slice(before)).toEqual([{ function: 'signals', status: 204 }]);
+});
+
 test('what a task says while its row is being written goes into the next write together', async () => {
   const { kernel, deps, deliver, handle } = stage({ state: 'RUNNING' });
   const line = Array.from({ length: 6 }, (_, seq) => eventEntry(signed({ seq })));

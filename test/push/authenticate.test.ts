@@ -161,7 +161,7 @@ test('platform: a token without signature says RS256 in its header, as Google’
   }
 });
 
-test('internal-token: the shared secret is accepted, and nothing else', async () => {
+test('C131: internal-token: the shared secret is accepted, and nothing else', async () => {
   const changes = { mode: 'internal-token', internalToken: 'secret' } as const;
   expect(await judge(bearer('secret'), changes)).toMatchObject({ kind: 'accepted' });
   for (const token of ['Secret', 'secret1', 'secre', await key.sign()]) {
@@ -169,7 +169,10 @@ test('internal-token: the shared secret is accepted, and nothing else', async ()
   }
 });
 
-test.each([null, ''])('internal-token: a secret of %j lets nobody in', async (internalToken) => {
-  const reply = await judge(bearer('null'), { mode: 'internal-token', internalToken });
-  expect(reply).toMatchObject({ kind: 'refused', status: 401 });
-});
+test.each([null, ''])(
+  'C131: internal-token: a secret of %j lets nobody in',
+  async (internalToken) => {
+    const reply = await judge(bearer('null'), { mode: 'internal-token', internalToken });
+    expect(reply).toMatchObject({ kind: 'refused', status: 401 });
+  },
+);

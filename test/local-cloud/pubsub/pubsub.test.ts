@@ -226,7 +226,7 @@ describe('back-off', () => {
   });
 });
 
-test('after the last attempt the message is on the dead topic with its source, and counted until then', () => {
+test('C123: after the last attempt the message is on the dead topic with its source, and counted until then', () => {
   const deadLetterPolicy = { deadLetterTopic: DEAD, maxDeliveryAttempts: 5 };
   const retryPolicy = { minimumBackoff: '0s', maximumBackoff: '0s' };
   const world = subscribed({ deadLetterPolicy, retryPolicy });
