@@ -34,7 +34,8 @@ export function unsignedUrl(
     readonly bucket: string;
     readonly object: string;
     readonly headers: Readonly<Record<string, string>>;
-    readonly query: Readonly<Record<string, string>>;
+    /** Null: what is live. */
+    readonly generation: string | null;
     readonly expiresSeconds: number;
   },
   stamp: Stamp,
@@ -43,13 +44,14 @@ export function unsignedUrl(
   // The port is no part of it: so sign Google's own clients.
   const headers = { ...request.headers, host: new URL(origin).hostname };
   const names = Object.keys(headers).sort();
+  // In canonical order as they stand: by their bytes.
   const query = {
     'X-Goog-Algorithm': ALGORITHM,
     'X-Goog-Credential': stamp.credential,
     'X-Goog-Date': stamp.time,
     'X-Goog-Expires': String(expiresSeconds),
     'X-Goog-SignedHeaders': names.join(';'),
-    ...request.query,
+    ...(request.generation === null ? {} : { generation: request.generation }),
   };
   const path = `/${bucket}/${object}`.split('/').map(encode).join('/');
   const pairs = Object.entries(query).map(([name, value]) => `${encode(name)}=${encode(value)}`);
@@ -57,7 +59,7 @@ export function unsignedUrl(
   const canonical = [
     method,
     path,
-    [...pairs].sort().join('&'),
+    pairs.join('&'),
     lines.sort().join(''),
     names.join(';'),
     'UNSIGNED-PAYLOAD',

@@ -38,7 +38,7 @@ export function createUrlSigner(options: SignerOptions): UrlSigner {
         bucket,
         object,
         headers,
-        query: generation === undefined ? {} : { generation },
+        generation: generation ?? null,
         expiresSeconds: EXPIRES_SECONDS,
       };
       const { text, url } = unsignedUrl(request, stampOf(account, clock.nowMs()));
