@@ -27,7 +27,7 @@ import {
 import type { MachineHost, PoweredOff } from '#scripts/local-cloud/host/machine-host.ts';
 import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
 import { ProcessTaskHost } from '#scripts/local-cloud/host/process-task-host.ts';
-import { findEngine } from '#scripts/local-cloud/sandbox/engine.ts';
+import type { Engine } from '#scripts/local-cloud/sandbox/engine.ts';
 import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
@@ -101,7 +101,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
             command: [process.execPath, SUPERVISOR],
             workingDir: PROJECT_FOLDER,
             env: options.environment,
-            engine: findEngine(options.environment),
+            engine: engineOf(host),
             failed: (_, error) => console.error(error),
           },
           listener,
@@ -178,6 +178,11 @@ function deploymentOf(
     audience: LOCAL_AUDIENCE,
     functionUrls,
   };
+}
+
+/** Found once, for machines and tasks. */
+function engineOf(host: ProcessMachineHost | null): Engine | null {
+  return host?.engine ?? null;
 }
 
 function describeContainers(host: ProcessMachineHost | null): string {

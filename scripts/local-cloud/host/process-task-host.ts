@@ -75,6 +75,7 @@ export class ProcessTaskHost implements TaskHost {
     const { folder: home, workingDir: cwd, engine } = this.#options;
     const real = engine !== null && !task.image.startsWith(LOCAL_IMAGES);
     const container = real ? new TaskContainer(engine, task) : null;
+    await container?.prepare();
     const [program, ...args] = container?.command() ?? this.#options.command;
     const folder = join(home, `${task.executionName}-${task.task}-${task.attempt}`);
     const mark = freshMark(TASK_VARIABLE);

@@ -26,6 +26,15 @@ export class TaskContainer {
     this.#name = `${task.executionName}-${task.task}-${key.slice(0, 12)}`;
   }
 
+  /** Brings the image: the client would tell of that among the task's own lines. */
+  async prepare(): Promise<void> {
+    const { image } = this.#task;
+    // What cannot be had is told by the call that needs it.
+    if ((await this.#ask('image', 'inspect', '--format', '{{.Id}}', image)) === '') {
+      await this.#ask('pull', '--quiet', image).catch(() => '');
+    }
+  }
+
   /** The client's call that is the container's life. */
   command(): [string, ...string[]] {
     const { image, command, args, env, metadataHost, limits } = this.#task;
@@ -54,13 +63,15 @@ export class TaskContainer {
     await this.#ask('rm', '--force', '--volumes', this.#name);
   }
 
-  /** What the client prints; empty when there is no such container. */
+  /** What the client prints; empty when there is no such thing. */
   async #ask(...args: string[]): Promise<string> {
     const env = { ...process.env, DOCKER_HOST: this.#engine.host };
     try {
       return (await execute(this.#engine.client, args, { env })).stdout.trim();
     } catch (error) {
-      if (/no such (?:container|object)/i.test(String((error as { stderr?: string }).stderr))) {
+      if (
+        /no such (?:container|object|image)/i.test(String((error as { stderr?: string }).stderr))
+      ) {
         return '';
       }
       throw error;

@@ -3,6 +3,7 @@
 import { refuseRpc } from '#scripts/local-cloud/api-errors.ts';
 import { type Call, ok, type Reply } from '#scripts/local-cloud/call.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
+import { selectFields } from '#scripts/local-cloud/partial.ts';
 
 const PAGE_DEFAULT = 100;
 const PAGE_MAX = 1000;
@@ -40,8 +41,12 @@ export function pageReply<Item>(
   const page = rest.slice(0, size);
   const last = page.at(-1);
   const more = last !== undefined && rest.length > page.length;
-  return ok({
+  const body = {
     ...(page.length === 0 ? {} : { [list.field]: page.map(list.show) }),
     ...(more ? { nextPageToken: tokenOf(list.keyOf(last)) } : {}),
-  });
+  };
+  const selected = params.fields === undefined ? body : selectFields(body, params.fields);
+  return typeof selected === 'string'
+    ? refuseRpc(400, `Invalid field selection: ${selected}`)
+    : ok(selected);
 }

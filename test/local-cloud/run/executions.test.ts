@@ -422,6 +422,18 @@ describe('lists', () => {
     expect(world.rest('GET', `/v2/${PLACE}/jobs/none/executions`).status).toBe(404);
   });
 
+  test('C61: of a task as much as `fields` names', () => {
+    const world = new RunWorld();
+    const name = world.run();
+    world.pass(5000);
+    world.end(name, { exitCode: 2 });
+    const list = (fields: string) => world.rest('GET', `/v2/${name}/tasks?fields=${fields}`);
+    expect(list('tasks(index,lastAttemptResult/exitCode)').body).toEqual({
+      tasks: [{ lastAttemptResult: { exitCode: 2 } }],
+    });
+    expect(list('tasks(').status).toBe(400);
+  });
+
   test('the oldest beyond a thousand go, but none of the last seven days', () => {
     const world = new RunWorld({ run: { executionsKept: 2, startMs: 0 } });
     const once = () => {
