@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -103,6 +103,27 @@ test(
     );
     const port = /http:\/\/127\.0\.0\.1:\d+/.exec(ended.stderr)?.[0] ?? '';
     await expect(fetch(port)).rejects.toThrow();
+    expect(await readdir(join(folder, 'tmp'))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'npm start runs the same job on Cloud Run Jobs, shows its progress, and leaves nothing',
+  async () => {
+    const ended = await start([resolve('scripts/examples/forecast-jobs.json')]);
+    expect(ended, ended.stderr).toMatchObject({ code: 0 });
+    expect(ended.stdout).toMatch(/: SUCCEEDED \(exit, exit code 0\)/);
+    expect(ended.stdout.trimEnd().split('\n').at(-1)).toBe(NOTHING_LEFT);
+    for (const event of ['claimed', 'running', 'ended']) {
+      expect(ended.stderr).toMatch(new RegExp(`^ +[\\d.]+ s  ${event}`, 'm'));
+    }
+    expect(ended.stderr).toContain('progress     method holt-winters, done 3, of 3');
+    const forecasts = linesOf(ended.stdout, 'forecasts.csv').slice(1);
+    const right = forecastByErrors(await readSeries(), 12);
+    expect(forecasts.map((line) => Number(line.split(',')[1]))).toEqual(
+      right.slice(0, 5).map((value) => expect.closeTo(value, 3)),
+    );
     expect(await readdir(join(folder, 'tmp'))).toEqual([]);
   },
   LIMIT_MS,
