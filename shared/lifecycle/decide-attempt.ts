@@ -2,7 +2,13 @@
 // take its claim, and the holder is confirmed gone and the marker was read after that; or five minutes
 // after its deadline. Silence, time and absence from a list end nothing. Null: placement's turn.
 import type { Context } from '#shared/lifecycle/context.ts';
-import { decideOrdered, endSealed, lossOf, neverBegan } from '#shared/lifecycle/decide-ordered.ts';
+import {
+  decideOrdered,
+  endSealed,
+  lossOf,
+  neverBegan,
+  waitsTooLong,
+} from '#shared/lifecycle/decide-ordered.ts';
 import { deleteMachines, endAttempt, endByMarker } from '#shared/lifecycle/end-attempt.ts';
 import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal, type Marker, speaksFor } from '#shared/lifecycle/marker.ts';
@@ -193,7 +199,8 @@ function decideUnclaimed(
   if (late !== undefined && seen.bootReports[machineKey(attempt.instance, late)] === undefined) {
     return { kind: 'read-boot-report', instance: attempt.instance, zone: late };
   }
-  if (facts.some((fact) => hasStopped(fact) || isTakenBack(fact, seen) || isLate(fact))) {
+  const stuck = waitsTooLong(record, attempt, seen, context.nowMs) !== null;
+  if (stuck || facts.some((fact) => hasStopped(fact) || isTakenBack(fact, seen) || isLate(fact))) {
     return claimOrEnd(record, seen, context);
   }
   if (facts.some((fact) => fact.kind !== 'gone')) return { kind: 'rest' };

@@ -7,7 +7,12 @@ import { factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-a
 import { endAttempt, endByTasks, endWithout, isFinishing } from '#shared/lifecycle/end-attempt.ts';
 import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import { type Cause, causeOfLoss, type MachineEnding } from '#shared/lifecycle/failures.ts';
-import { DETAIL_CHARACTERS_MAX, FINISHING_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
+import {
+  BOOT_ALLOWANCE_MS,
+  DETAIL_CHARACTERS_MAX,
+  FINISHING_MS,
+  SLACK_MS,
+} from '#shared/lifecycle/limits.ts';
 import { isTerminal } from '#shared/lifecycle/marker.ts';
 import { machineKey, type Observation, type Step } from '#shared/lifecycle/observation.ts';
 import {
@@ -152,7 +157,14 @@ const WHY: Partial<Readonly<Record<Cause, string>>> = {
 
 /** The end of an attempt whose claim no machine took: lost, or failed at a step that it named. */
 export function neverBegan(record: RunRecord, seen: Observation, context: Context): AttemptEnd {
-  const instance = currentAttempt(record)?.instance ?? '';
+  const attempt = currentAttempt(record);
+  const waits = attempt && waitsTooLong(record, attempt, seen, context.nowMs);
+  if (waits) {
+    const detail = `its execution has not started within ${waits.seconds} s: ${waits.message}`;
+    const cause = /quota/i.test(waits.message) ? 'quota' : 'stock-out';
+    return endWithout(cause, { detail, atMs: context.nowMs });
+  }
+  const instance = attempt?.instance ?? '';
   const said = Object.entries(seen.bootReports).find(
     ([key, report]) => key.startsWith(machineKey(instance, '')) && report !== null,
   );
@@ -163,6 +175,23 @@ export function neverBegan(record: RunRecord, seen: Observation, context: Contex
   const step = failedStep(report);
   if (step === null || loss.cause !== 'machine-lost') return loss;
   return endWithout('step-failed', { step, detail, atMs: context.nowMs });
+}
+
+/** An execution that has not started for as long as the run waits for capacity; null: there is none. */
+export function waitsTooLong(
+  { runtime, terms }: RunRecord,
+  attempt: Attempt,
+  seen: Observation,
+  nowMs: number,
+): { readonly seconds: number; readonly message: string } | null {
+  const seconds = Math.max(terms.waitForCapacitySeconds, BOOT_ALLOWANCE_MS / 1000);
+  const late = nowMs >= attempt.startedMs + seconds * 1000;
+  if (runtime === 'gce' || attempt.order !== null || !late) return null;
+  const fact = machineZones(attempt)
+    .map((zone) => factOf(attempt, zone, seen))
+    .find((one) => one.kind === 'there' && one.startedMs === null);
+  if (fact?.kind !== 'there') return null;
+  return { seconds, message: fact.waitsFor || 'the platform does not say what it waits for' };
 }
 
 const cancelOnly = (attempt: Attempt) =>

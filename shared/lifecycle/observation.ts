@@ -16,6 +16,8 @@ export type MachineFact =
       readonly ours: boolean;
       /** Last entry into RUNNING; null when the platform did not say. */
       readonly startedMs: number | null;
+      /** What an execution that has not started waits for, in the platform's words. */
+      readonly waitsFor?: string;
     }
   /** `id`: of an execution that was seen, and has ended. */
   | { readonly kind: 'gone'; readonly id?: string }

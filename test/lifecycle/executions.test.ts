@@ -256,12 +256,33 @@ describe('while it runs', () => {
     expect(next).toMatchObject({ state: 'RUNNING', attempts: [{ runningMs: NOW_MS }] });
   });
 
-  test('one that has not started is left alone', () => {
-    const facts = seen({
-      machines: { [KEY]: starting },
-      marker: { marker: null, generation: '0' },
+  describe('P112: one that does not start', () => {
+    const waiting = { ...starting, waitsFor: 'Quota exceeded: NvidiaL4Gpu' };
+    const none = { marker: null, generation: '0' };
+    const facts = seen({ machines: { [KEY]: waiting }, marker: none });
+    const at = (seconds: number) => context({ nowMs: NOW_MS + seconds * 1000 });
+    const held = { kind: 'held', holder: { by: 'control' } } as const;
+
+    test('is left alone for as long as the run waits for capacity', () => {
+      expect(decide(run(), facts, at(3599)).kind).toBe('rest');
+      expect(decide(run(), facts, at(3600))).toEqual({ kind: 'take-claim' });
     });
-    expect(decide(run(), facts, context({ nowMs: NOW_MS + 3_000_000 })).kind).toBe('rest');
+
+    test('ends without capacity, in the platform’s words, and is cancelled', () => {
+      const step = decide(run(), { ...facts, claim: held, sealed: true }, at(3600));
+      expect(written(step).end).toMatchObject({ status: 'NO_CAPACITY', cause: 'quota' });
+      expect(written(step).end?.detail).toContain('within 3600 s: Quota exceeded: NvidiaL4Gpu');
+      expect(effects(step)).toEqual(['delete-machine']);
+      const stock = { ...starting, waitsFor: 'Provisioning resources.' };
+      const other = seen({ machines: { [KEY]: stock }, marker: none, claim: held, sealed: true });
+      expect(written(decide(run(), other, at(3600))).end?.cause).toBe('stock-out');
+    });
+
+    test('has ten minutes, however little the run waits', () => {
+      const terms = { ...run().terms, waitForCapacitySeconds: 0 };
+      expect(decide(run({ terms }), facts, at(599)).kind).toBe('rest');
+      expect(decide(run({ terms }), facts, at(600)).kind).toBe('take-claim');
+    });
   });
 });
 

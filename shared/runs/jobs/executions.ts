@@ -49,13 +49,22 @@ export async function readExecutionFact(
   return fact;
 }
 
-const there = ({ name, startedMs, completedMs }: Execution): MachineFact => ({
+const there = ({ name, startedMs, completedMs, conditions }: Execution): MachineFact => ({
   kind: 'there',
   id: name,
   status: completedMs !== null ? 'COMPLETED' : startedMs === null ? 'PROVISIONING' : 'RUNNING',
   ours: true,
   startedMs,
+  ...(startedMs === null ? { waitsFor: openConditions(conditions) } : {}),
 });
+
+/** What is not fulfilled yet, in the platform's words. */
+const openConditions = (conditions: Execution['conditions']) =>
+  conditions
+    .filter(({ state, message }) => state !== 'CONDITION_SUCCEEDED' && message !== '')
+    .map(({ message }) => message)
+    .join('; ')
+    .slice(0, 500);
 
 /** The oldest execution with the attempt's nonce; of a live attempt also one that has ended. */
 async function lookUp(

@@ -170,7 +170,13 @@ function judgeCause(
     }
     case 'stock-out':
     case 'quota':
-      if (!history.refused.has(after.runId)) lie('no place refused it');
+      // An execution that does not start is as good as refused.
+      if (
+        !history.refused.has(after.runId) &&
+        ids.every((id) => truth.execution(id)?.startedMs !== null)
+      ) {
+        lie('no place refused it');
+      }
       return;
     case 'exit':
     case 'out-of-memory':
