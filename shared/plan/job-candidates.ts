@@ -39,7 +39,7 @@ export function jobCandidatesOf(request: RunRequest, settings: PlanSettings): Ca
   return withinBudget(all, request, warnings);
 }
 
-/** One attempt in the class that was asked for; after it each may have to be in the largest. */
+/** One attempt in the class that was asked for; then each may be in the largest. None is preempted. */
 export function estimateJobs(candidates: readonly Candidate[], request: RunRequest): Estimate {
   const { ttlSeconds, retry } = request;
   const first = candidates.filter(({ memoryGiB }) => memoryGiB === candidates[0]?.memoryGiB);
@@ -48,7 +48,7 @@ export function estimateJobs(candidates: readonly Candidate[], request: RunReque
   const totalUsd =
     attemptUsd === null || dearestUsd === null
       ? null
-      : roundUsd(attemptUsd + dearestUsd * (attemptsAllowed(retry) - 1));
+      : roundUsd(attemptUsd + dearestUsd * (attemptsAllowed({ ...retry, preempted: 0 }) - 1));
   return { attemptUsd, totalUsd };
 }
 

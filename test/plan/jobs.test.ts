@@ -270,7 +270,7 @@ describe('what it costs', () => {
   });
 
   test('the first attempt is priced in its own class, further ones in the largest', () => {
-    const retry = { preempted: 0, infrastructure: 1, outOfMemory: 1, failed: 0 };
+    const retry = { preempted: 5, infrastructure: 1, outOfMemory: 1, failed: 0 };
     const { estimate } = planOf({ ttlSeconds: 3600, retry });
     const small = 3600 * (2 * 0.000018 + 8 * 0.000002);
     expect(estimate.attemptUsd).toBeCloseTo(small, 6);
