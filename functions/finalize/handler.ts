@@ -5,7 +5,7 @@ import { isTerminal, type Marker, readMarker, speaksFor } from '#shared/lifecycl
 import { currentAttempt } from '#shared/lifecycle/record.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import { instanceName } from '#shared/plan/names.ts';
-import { MARKER_PREFIX } from '#shared/plan/objects.ts';
+import { MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { advance } from '#shared/runs/advance.ts';
@@ -42,7 +42,10 @@ async function applyMarker(
 ): Promise<Outcome> {
   const { marker, object, generation } = read;
   const { deployment } = deps.settings.plan;
-  const name = `${MARKER_PREFIX}${instanceName(deployment, marker.runId, marker.attempt)}.json`;
+  const instance = instanceName(deployment, marker.runId, marker.attempt);
+  const name = markerObject(instance);
+  // One of several tasks: they are judged together, when their execution has ended.
+  if (isTaskMarker(object, instance)) return DONE;
   if (name !== object) return ignore(deps, message, `${object} speaks for ${name}`);
   const loaded = await loadRecord(deps.store, marker.runId);
   if (loaded === null) return ignore(deps, message, `${object}: no run ${marker.runId} is known`);
@@ -60,6 +63,9 @@ async function applyMarker(
   await advance(deps, loaded, { depth: 'marker', seen: { marker: { marker, generation } } });
   return DONE;
 }
+
+const isTaskMarker = (object: string, instance: string) =>
+  object.startsWith(`${MARKER_PREFIX}${instance}.`) && /\.\d+\.json$/.test(object);
 
 /** Why this marker does not speak for the run's current attempt; null when it does. */
 function whyNot(loaded: LoadedRecord, marker: Marker): string | null {

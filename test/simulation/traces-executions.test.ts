@@ -193,6 +193,8 @@ describe('how it may end', () => {
       tasks: { count: 8, succeeded: 8 },
     });
     expect(kernel.works.map(({ task }) => task).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    // Their markers are nobody's mistake.
+    expect(kernel.logs.filter(({ event }) => event === 'status-ignored')).toEqual([]);
     const failing = await live({ guest: first({ exitCode: 3 }) }, { ...REQUEST, tasks: 3 });
     expect(failing.result('j1')).toMatchObject({
       status: 'FAILED',
