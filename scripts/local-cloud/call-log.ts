@@ -55,7 +55,8 @@ export class CallLog {
 
   add(atMs: number, call: Call, reply: Reply): void {
     const name = nameOf(call);
-    const key = `${call.principal ?? ''} ${call.method} ${name}`;
+    const principal = reply.speaker ?? call.principal;
+    const key = `${principal ?? ''} ${call.method} ${name}`;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
     if (this.#entriesMax === 0) {
       return;
@@ -63,7 +64,7 @@ export class CallLog {
     this.#entries.push({
       atMs,
       method: call.method,
-      principal: call.principal,
+      principal,
       name,
       status: reply.status,
       userProject: call.params.userProject ?? null,

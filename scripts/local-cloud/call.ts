@@ -22,6 +22,8 @@ export interface Reply {
   readonly bytes?: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   readonly disturbance?: Disturbance;
+  /** The account by whose signature the call was made, where it was not the call's principal. */
+  readonly speaker?: string;
 }
 
 /** Who an OIDC token speaks for; the server's edge signs it with the world's key. */

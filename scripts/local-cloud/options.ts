@@ -12,6 +12,11 @@ export interface StorageOptions {
   readonly objectWriteGapMs: number;
   /** Answer 403 instead of 404 for a missing object to callers who may not list. */
   readonly hideMissingObjects: boolean;
+  /**
+   * What a caller is told who may only create, where something is there and a precondition does not
+   * hold: 412 when true, else 403. Which of the two comes first is not documented.
+   */
+  readonly conditionsBeforeRights: boolean;
   /** How long after the write a notification is published. */
   readonly notificationDelayMs: number;
   /** Up to so much more, drawn for each notification: they may overtake each other. */
@@ -118,6 +123,7 @@ export interface WorldChoices
 const STORAGE_DEFAULTS: StorageOptions = {
   objectWriteGapMs: 1000,
   hideMissingObjects: false,
+  conditionsBeforeRights: false,
   notificationDelayMs: 0,
   notificationSpreadMs: 0,
   notificationLoss: 0,

@@ -56,6 +56,18 @@ test('overwriting needs the right to delete', () => {
   expect(write(world, 'append/log').status).toBe(403);
 });
 
+test.each([
+  { first: 'rights', conditionsBeforeRights: false, status: 403 },
+  { first: 'conditions', conditionsBeforeRights: true, status: 412 },
+])('C147: a create-only write of what is there, where $first come first: $status', (world) => {
+  const { conditionsBeforeRights, status } = world;
+  const cloud = granted({ conditionsBeforeRights });
+  const createOnly = { ifGenerationMatch: '0' };
+  expect(write(cloud, 'append/once', WORKER, createOnly).status).toBe(200);
+  expect(write(cloud, 'append/once', WORKER, createOnly).status).toBe(status);
+  expect(write(cloud, 'append/once').status).toBe(403);
+});
+
 test('a caller who may not list is told 403 for what is missing, where the world says so', () => {
   const world = granted({ hideMissingObjects: true });
   expect(read(world, 'runs/work/none').status).toBe(403);

@@ -57,8 +57,10 @@ function forbidWrite(context: Context, call: Call, bucket: Bucket, name: string)
   const existing = bucket.objects.get(name);
   const path = objectPath(bucket.name, name);
   const { principal } = call;
+  const { conditionsBeforeRights } = context.world.options.storage;
   return (
     denied(context, principal, 'storage.objects.create', path) ??
+    (conditionsBeforeRights ? unmetCondition(call.params, existing, true) : null) ??
     (existing && denied(context, principal, 'storage.objects.delete', path)) ??
     unmetCondition(call.params, existing, true) ??
     tooSoon(context, bucket, name)

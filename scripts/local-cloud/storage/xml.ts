@@ -33,9 +33,12 @@ function withSpeaker(act: Act) {
     const speaker = speakerOfRequest(context, request);
     return 'refusal' in speaker
       ? speaker.refusal
-      : act(context, { ...call, principal: speaker.account }, request);
+      : spoken(act(context, { ...call, principal: speaker.account }, request), speaker.account);
   };
 }
+
+const spoken = (reply: Reply, account: string | null): Reply =>
+  account === null ? reply : { ...reply, speaker: account };
 
 const CONDITIONS = [
   ['x-goog-if-generation-match', 'ifGenerationMatch'],
@@ -150,7 +153,8 @@ function post(context: Context, call: Call): Reply {
   const params = { ...call.params, object: key };
   const reply = insertObject(context, { ...call, principal: speaker.account, params, body });
   const wanted = asNumber(fields.success_action_status);
-  return written(reply, wanted === 200 || wanted === 201 ? wanted : 204);
+  const status = wanted === 200 || wanted === 201 ? wanted : 204;
+  return spoken(written(reply, status), speaker.account);
 }
 
 const CODES: Readonly<Record<string, string>> = {

@@ -107,6 +107,9 @@ describe('a signed GET', () => {
     expect(reply.headers.get('x-goog-hash')).toBe(`crc32c=${crc32c},md5=${md5}`);
     expect(reply.headers.get('x-goog-generation')).toBe(generation);
     expect(await codeOf(await fetch(await sign(name, OTHER)))).toBe('403 AccessDenied');
+    const asked = (principal: string) =>
+      cloud.world.calls.count({ method: 'storage.xml.get', principal, name });
+    expect([asked(READER), asked(OTHER), asked(UPLOADER)]).toEqual([1, 1, 0]);
   });
 
   test('C150: reads the generation that it names, or nothing', async () => {
