@@ -19,7 +19,7 @@ export function attemptCandidates(record: RunRecord, plan: RunPlan): readonly Ca
 export function spentUsd(record: RunRecord): number | null {
   let total = 0;
   for (const attempt of record.attempts.slice(0, -1)) {
-    const usd = attemptCost(attempt, record);
+    const usd = attemptCost(attempt, record.runtime);
     if (usd === null) return null;
     total += usd;
   }
@@ -59,7 +59,7 @@ function affordable(record: RunRecord, candidates: readonly Candidate[]): readon
   const spent = spentUsd(record);
   if (budgetUsd === null || record.attempts.length < 2) return candidates;
   return candidates.filter(({ usdPerHour }) => {
-    const worst = machineUsd(usdPerHour, ttlSeconds * (record.terms.tasks ?? 1));
+    const worst = machineUsd(usdPerHour, ttlSeconds);
     return spent !== null && worst !== null && spent + worst <= budgetUsd;
   });
 }

@@ -130,7 +130,7 @@ export function buildResult(
   };
 }
 
-function attemptResult(attempt: Attempt, { runtime, terms }: RunRecord): AttemptResult {
+function attemptResult(attempt: Attempt, { runtime }: RunRecord): AttemptResult {
   const intent = workingIntent(attempt);
   const candidate = intent?.candidate ?? null;
   return {
@@ -146,18 +146,15 @@ function attemptResult(attempt: Attempt, { runtime, terms }: RunRecord): Attempt
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
-    costUsd: attemptCost(attempt, { runtime, terms }),
+    costUsd: attemptCost(attempt, runtime),
   };
 }
 
 /**
  * From the order of the machine to the decision that ended it, or that lets it go, and its delete; of an
- * execution from its start, for all its tasks together.
+ * execution from its start; its price is that of all its tasks together.
  */
-export function attemptCost(
-  attempt: Attempt,
-  { runtime, terms }: Pick<RunRecord, 'runtime' | 'terms'>,
-): number | null {
+export function attemptCost(attempt: Attempt, runtime: RunRecord['runtime']): number | null {
   const intent = workingIntent(attempt);
   if (intent === null) return 0;
   if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
@@ -166,7 +163,7 @@ export function attemptCost(
   if (runtime !== 'gce') {
     const startMs = attempt.runningMs ?? intent.createdSeconds * 1000;
     const seconds = Math.max(EXECUTION_SECONDS_MIN, (lastMs - startMs) / 1000);
-    return machineUsd(usdPerHour, seconds * (terms.tasks ?? 1));
+    return machineUsd(usdPerHour, seconds);
   }
   const seconds = lastMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
   return machineUsd(usdPerHour, seconds);

@@ -1,5 +1,6 @@
 // The last complete checkpoint of each task: the newest manifest that can be read. A manifest is written
 // after all its files, so that one that was cut off never counts.
+import { z } from 'zod';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import type { CheckpointManifest } from '#shared/plan/bootstrap.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
@@ -9,6 +10,8 @@ import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 type Files = CheckpointManifest['files'];
 type Checkpoints = Readonly<Record<string, Readonly<Record<string, Files>>>>;
 
+/** Each needs an address of its own in the bootstrap. */
+const FILES_MAX = 1_000;
 const MANIFEST_NAME = /\/(\d{1,2})-(\d{10})\.json$/;
 
 /** Folder → task → files; tasks without a checkpoint are left out. */
@@ -56,10 +59,26 @@ async function manifestsNewestFirst(store: ObjectStore, prefix: string): Promise
   return names.sort((a, b) => (order(a) < order(b) ? 1 : -1));
 }
 
+/** A task wrote it: only files of its own folder, named by their content. */
+const manifestShape = z.object({
+  schema: z.literal(1),
+  files: z
+    .array(
+      z.object({
+        path: z.string().refine((path) => {
+          return !path.startsWith('/') && !path.split('/').some((part) => /^\.{0,2}$/.test(part));
+        }),
+        sha256: z.string().regex(/^[0-9a-f]{64}$/),
+        bytes: z.number().int().nonnegative(),
+      }),
+    )
+    .max(FILES_MAX),
+});
+
 function readManifest(bytes: Uint8Array): Files | null {
   try {
-    const manifest = JSON.parse(new TextDecoder().decode(bytes)) as Partial<CheckpointManifest>;
-    return manifest.schema === 1 && Array.isArray(manifest.files) ? manifest.files : null;
+    const read = manifestShape.safeParse(JSON.parse(new TextDecoder().decode(bytes)));
+    return read.success ? read.data.files : null;
   } catch {
     return null;
   }
