@@ -44,9 +44,18 @@ export interface TaskChoices {
   readonly bootstrap?: Partial<Bootstrap>;
   readonly variables?: Readonly<Record<string, string>>;
   readonly periods?: Partial<Periods>;
-  readonly main?: readonly string[];
+  /** The machine's root is an image: the bundle runs as its entrypoint. */
+  readonly chroot?: boolean;
   /** As a job of a shell, which a stop signal really stops; the shell says its number on stderr. */
   readonly asJob?: boolean;
+}
+
+/** What is started: the supervisor with quick periods, or the image's own entrypoint in its root. */
+function wordsOf(choices: TaskChoices, root: string): readonly string[] {
+  const node = ['/usr/local/bin/node', '/mayfly/supervisor.mjs'];
+  if (choices.chroot) return ['/usr/sbin/chroot', root, ...node];
+  if (choices.asJob) return ['bash', '-c', AS_JOB, process.execPath, quickMain()];
+  return [process.execPath, quickMain()];
 }
 
 export interface EndedTask {
@@ -108,7 +117,7 @@ export class TaskMachine implements AsyncDisposable {
       this.server.put(`runs/bootstrap/${bootstrap.nonce}`, JSON.stringify(bootstrap));
     }
     const env = {
-      PATH: process.env.PATH,
+      ...(choices.chroot ? {} : { PATH: process.env.PATH }),
       MAYFLY_RUN_ID: bootstrap.runId,
       MAYFLY_NONCE: bootstrap.nonce,
       MAYFLY_ATTEMPT: String(bootstrap.attempt),
@@ -116,7 +125,7 @@ export class TaskMachine implements AsyncDisposable {
       MAYFLY_BOOTSTRAP_URL: `http://${this.server.host}/${BUCKET}/runs/bootstrap/{nonce}`,
       MAYFLY_REGION: 'europe-west1',
       MAYFLY_CLASS: 'M',
-      MAYFLY_ROOT: this.root,
+      ...(choices.chroot ? {} : { MAYFLY_ROOT: this.root }),
       GCE_METADATA_HOST: this.server.host,
       CLOUD_RUN_EXECUTION: EXECUTION,
       CLOUD_RUN_TASK_INDEX: '0',
@@ -126,10 +135,7 @@ export class TaskMachine implements AsyncDisposable {
       TEST_CGROUP: join(this.root, 'cgroup'),
       ...choices.variables,
     };
-    const args = choices.main ?? [quickMain()];
-    const words = choices.asJob
-      ? ['bash', '-c', AS_JOB, process.execPath, ...args]
-      : [process.execPath, ...args];
+    const words = wordsOf(choices, this.root);
     const [program = '', ...rest] = words;
     const stdio = ['pipe', 'pipe', 'pipe'] as const;
     const child = spawn(program, rest, {
