@@ -1,9 +1,11 @@
 // The fence of an attempt: one create-only object an execution. Whoever does not hold it does not work.
 
+import { sumsOfBytes } from '#shared/guest/supervisor/checksums.ts';
 import { ask, NoAnswer } from '#shared/guest/supervisor/http.ts';
 import { readText } from '#shared/guest/supervisor/send.ts';
 import type { SupervisorDeps } from '#shared/guest/supervisor/supervisor-deps.ts';
 import type { TaskEnvironment } from '#shared/guest/supervisor/task-environment.ts';
+import { checkStored } from '#shared/guest/supervisor/transfer.ts';
 import { hashNonce } from '#shared/lifecycle/marker.ts';
 import type { Bootstrap } from '#shared/plan/bootstrap.ts';
 
@@ -28,7 +30,11 @@ export async function takeClaim(
   const limits = { untilMs: Date.parse(deadline), stop: deps.terminated };
   const { url, headers } = claim.put;
   const put = { method: 'PUT', url, headers, body, ...limits } as const;
-  const { status, value } = await ask(deps, put, readText);
+  const { status, value } = await ask(deps, put, async (reply) => {
+    const said = await readText(reply);
+    if (reply.status === 200) checkStored('claim', reply, sumsOfBytes(bytes));
+    return said;
+  });
   if (status === 200) return true;
   // Who may only create is told 403 where something is there: which of the two comes first is not documented.
   if (status !== 412 && status !== 403) throw new NoAnswer(`claim: HTTP ${status} ${value}`);

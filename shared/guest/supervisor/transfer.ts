@@ -142,7 +142,8 @@ function bodyOf(content: Upload['content'], bytes: number): Body {
   };
 }
 
-function checkStored(key: string, reply: Reply, sums: Sums): void {
+/** Throws WrongAnswer unless the server has stored what was sent. */
+export function checkStored(key: string, reply: Reply, sums: Sums): void {
   const stored = readGoogHash(reply.headers['x-goog-hash']);
   for (const name of ['crc32c', 'md5'] as const) {
     if (stored[name] === sums[name]) continue;

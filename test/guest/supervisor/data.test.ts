@@ -164,6 +164,12 @@ test.each([
   });
 });
 
+test('an input of another length than the run’s list says is not worked on', async () => {
+  await using machine = await TaskMachine.start();
+  expect((await machine.run({ bootstrap: withInput(machine, 'x\n', 99) })).code).toBe(1);
+  expect(machine.marker()).toMatchObject({ step: 'inputs', detail: expect.stringContaining('99') });
+});
+
 const OUT = 'models/train-17/';
 const outputsOf = (machine: TaskMachine): Bootstrap['outputs'] => [
   { path: '/out', form: machine.server.form(OUT), bucket: 'b1', prefix: OUT },

@@ -118,7 +118,7 @@ export class ObjectServer implements AsyncDisposable {
     if (method === 'PUT') {
       if (headers['x-goog-if-generation-match'] === '0' && there) return { status: 412 };
       this.put(name, body);
-      return { status: 200 };
+      return { status: 200, headers: sums(body) };
     }
     if (there === undefined) return { status: 404 };
     if (method === 'DELETE') this.objects.delete(name);

@@ -105,6 +105,38 @@ test('C74: a duplicate that has read the bootstrap in time still stops at the cl
   expect(machine.server.objects.has(`runs/bootstrap/${NONCE}`)).toBe(true);
 });
 
+test.each<[string, object]>([
+  ['version', { schema: 2 }],
+  ['run', { runId: 'fit-8' }],
+  ['attempt', { attempt: 2 }],
+  ['nonce', { nonce: 'f'.repeat(32) }],
+  ['number of tasks', { taskCount: 2 }],
+])('C48: a bootstrap of another %s is not worked on', async (_name, change) => {
+  await using machine = await TaskMachine.start();
+  const bootstrap = { ...machine.bootstrap(), ...change };
+  machine.server.put(`runs/bootstrap/${NONCE}`, JSON.stringify(bootstrap));
+  const end = await machine.run({}, 'keep');
+  expect(end).toMatchObject({ code: 18, events: [] });
+  expect(machine.server.requests.filter((line) => line.startsWith('PUT'))).toEqual([]);
+});
+
+test.each([403, 404])(
+  'C74: without access to the bootstrap (%i) there is no work',
+  async (kind) => {
+    await using machine = await TaskMachine.start();
+    machine.server.plant({ at: 'GET /b1/runs/bootstrap/', times: 1, kind });
+    expect(await machine.run()).toMatchObject({ code: 18, events: [] });
+  },
+);
+
+test('a bootstrap that cannot be deleted is told, and stops nothing: the claim is the fence', async () => {
+  await using machine = await TaskMachine.start();
+  machine.server.plant({ at: 'DELETE /b1/runs/bootstrap/', times: 1, kind: 403 });
+  const end = await machine.run();
+  expect(end.code).toBe(0);
+  expect(end.stdout).toContain('"severity":"WARNING"');
+});
+
 test('a claim of the control plane stops a task before its work', async () => {
   await using machine = await TaskMachine.start();
   machine.server.put('runs/work/fit-9/1/claim.json', JSON.stringify({ by: 'control' }));
@@ -115,6 +147,14 @@ test('a claim whose reply was lost is ours', async () => {
   await using machine = await TaskMachine.start();
   machine.server.plant({ at: 'PUT /b1/runs/work', times: 1, kind: 'lose-reply' });
   expect((await machine.run()).code).toBe(0);
+});
+
+test('C149: a claim that was not stored as it was sent is asked for again', async () => {
+  await using machine = await TaskMachine.start();
+  machine.server.plant({ at: 'PUT /b1/runs/work', times: 1, kind: 'wrong-md5' });
+  expect((await machine.run()).code).toBe(0);
+  const about = machine.server.requests.filter((line) => line.endsWith('/claim.json'));
+  expect(about.map((line) => line.split(' ')[0])).toEqual(['PUT', 'PUT', 'GET']);
 });
 
 test('the second life of a task does nothing: Jobs are made without retries', async () => {

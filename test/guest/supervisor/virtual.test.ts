@@ -101,7 +101,10 @@ function scene(
     const { url } = request;
     if (url.includes('/token')) return reply(200, '{"access_token":"t"}');
     if (url.includes('/bootstrap/')) return reply(200, JSON.stringify(bootstrap));
-    if (url.includes('claim.json')) return reply(200);
+    if (url.includes('claim.json')) {
+      const held = JSON.stringify({ by: 'machine', instanceId: EXECUTION });
+      return request.method === 'PUT' ? reply(412) : reply(200, held);
+    }
     return await answer(request);
   };
   const variables = {
