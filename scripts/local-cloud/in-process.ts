@@ -3,11 +3,6 @@
 import { apply } from '#scripts/local-cloud/apply.ts';
 import type { Call, Reply, WorldEvent } from '#scripts/local-cloud/call.ts';
 import { nameOf } from '#scripts/local-cloud/call-log.ts';
-import {
-  inProcessRunJobs,
-  inProcessSigner,
-  type SigningAccounts,
-} from '#scripts/local-cloud/in-process-jobs.ts';
 import { inProcessPublisher, inProcessStore } from '#scripts/local-cloud/in-process-ports.ts';
 import { jsonCall, routeRequest } from '#scripts/local-cloud/rest/router.ts';
 import { type HttpRequest, xmlCall } from '#scripts/local-cloud/rest/xml.ts';
@@ -17,7 +12,9 @@ import type { Entropy } from '#shared/cloud/clock.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { HttpReply, Transport } from '#shared/cloud/http.ts';
 import type { Publisher } from '#shared/cloud/pubsub.ts';
+import { createRunJobs } from '#shared/cloud/run-client.ts';
 import type { RunJobs } from '#shared/cloud/run-jobs.ts';
+import { createUrlSigner } from '#shared/cloud/signed-url.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import type { UrlSigner } from '#shared/cloud/url-signer.ts';
 
@@ -46,9 +43,10 @@ export interface InProcessCloud {
   /** Takes a topic's full name, or its short one in the world's project. */
   readonly publisher: Publisher;
   readonly transport: Transport;
+  /** The real adapters over the transport; what they repeat they repeat at once. */
   readonly jobs: RunJobs;
   /** Signs as those accounts, whose keys the world holds. */
-  signer(accounts: SigningAccounts): UrlSigner;
+  signer(accounts: { readonly reader: string; readonly uploader: string }): UrlSigner;
   /** A request of Storage's XML API: what is done with a signed address or form. */
   storageRequest(request: HttpRequest): Promise<Reply>;
   /** Nonces and jitter from the world's seed. */
@@ -81,21 +79,25 @@ export function inProcessCloud(options: InProcessOptions): InProcessCloud {
           perform(call),
         );
   const call = (inner: Omit<Call, 'principal'>) => send({ ...inner, principal });
+  const overWorld: Transport = (http) => transport(call, http);
+  const entropy: Entropy = {
+    nonce: () => world.random.hexadecimal(32),
+    fraction: () => world.random.fraction(),
+  };
+  const rest = { transport: overWorld, clock: { nowMs, sleep: async () => {} }, entropy };
   return {
     store: (bucket) => inProcessStore(call, bucket),
     publisher: inProcessPublisher(call, world.options.project),
-    transport: (http) => transport(call, http),
-    jobs: inProcessRunJobs(call, world.options.project),
+    transport: overWorld,
+    jobs: createRunJobs({ project: world.options.project, endpoint: null, ...rest }),
     storageRequest: async (request) => {
       const asked = xmlCall(request, principal);
       if (asked === null) throw new Error(`no object: ${request.verb} ${request.url}`);
       return asXml(await call(asked));
     },
-    signer: (accounts) => inProcessSigner(call, nowMs, accounts),
-    entropy: {
-      nonce: () => world.random.hexadecimal(32),
-      fraction: () => world.random.fraction(),
-    },
+    signer: (accounts) =>
+      createUrlSigner({ ...accounts, ...rest, endpoints: { storage: null, iamCredentials: null } }),
+    entropy,
     call,
   };
 }

@@ -18,24 +18,24 @@ export interface CanonicalParts {
 }
 
 /** RFC 3986: everything but letters, digits and `-._~`. */
-export const encode = (text: string) =>
+const encode = (text: string) =>
   encodeURIComponent(text).replace(
     /[!'()*]/g,
     (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
   );
 
-export const encodePath = (path: string) => path.split('/').map(encode).join('/');
+const encodePath = (path: string) => path.split('/').map(encode).join('/');
 
 const inOrder = (left: string, right: string) => (left < right ? -1 : Number(left > right));
 
-export function canonicalQuery(query: CanonicalParts['query']): string {
+function canonicalQuery(query: CanonicalParts['query']): string {
   return query
     .map(([name, value]) => `${encode(name)}=${encode(value)}`)
     .sort(inOrder)
     .join('&');
 }
 
-export const signedHeadersOf = (headers: Readonly<Record<string, string>>) =>
+const signedHeadersOf = (headers: Readonly<Record<string, string>>) =>
   Object.keys(headers).sort(inOrder).join(';');
 
 export function canonicalRequest({ verb, path, query, headers, payload }: CanonicalParts): string {
@@ -58,11 +58,7 @@ export function stringToSign(timestamp: string, scope: string, canonical: string
   return [ALGORITHM, timestamp, scope, digest].join('\n');
 }
 
-/** `20261201T120000Z`. */
-export const compactTime = (epochMs: number) =>
-  new Date(epochMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
-
-/** Null when it is none. */
+/** Of `20261201T120000Z`; null when it is none. */
 export function readCompactTime(text: string): number | null {
   const match = /^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/.exec(text);
   if (match === null) {
