@@ -105,6 +105,8 @@ export function createRun(): RunState {
 export const placeName = (project: string, region: string) =>
   `projects/${project}/locations/${region}`;
 
+export const isOver = (task: TaskState) => task.status !== 'pending' && task.status !== 'running';
+
 /** The first container of a task: the one that does the work. */
 export const containerOf = (template: JsonObject): JsonObject => {
   const [container] = Array.isArray(template.containers) ? template.containers : [];
