@@ -65,9 +65,15 @@ export async function bringInputs(
 
 /** Every regular file below a folder, sorted; links are not followed. */
 export async function filesBelow(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(noFolder);
   const files = entries.filter((entry) => entry.isFile());
   return files.map((entry) => relative(folder, join(entry.parentPath, entry.name))).sort();
+}
+
+/** A command may remove its own folders. */
+function noFolder(error: NodeJS.ErrnoException): [] {
+  if (error.code === 'ENOENT') return [];
+  throw error;
 }
 
 /** Below an object prefix of several tasks each has a place of its own. */

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 const PEAK_FILES = ['memory.peak', 'memory/memory.max_usage_in_bytes'];
 const KILL_FILES = ['memory.events', 'memory/memory.oom_control'];
 
-export async function peakMemory(cgroupDir: string): Promise<number | null> {
+export async function peakMemory(cgroupDir: string | null): Promise<number | null> {
   const text = await firstOf(cgroupDir, PEAK_FILES);
   return /^\d+\s*$/.test(text ?? '') ? Number(text) : null;
 }
 
 /** Processes that the kernel ended for lack of memory; null where that is not counted. */
-export async function memoryKills(cgroupDir: string): Promise<number | null> {
+export async function memoryKills(cgroupDir: string | null): Promise<number | null> {
   const text = await firstOf(cgroupDir, KILL_FILES);
   const [, count] = /^oom_kill (\d+)$/m.exec(text ?? '') ?? [];
   return count === undefined ? null : Number(count);
@@ -24,9 +24,9 @@ export async function countGpus(): Promise<number | null> {
   return gpus === 0 ? null : gpus;
 }
 
-async function firstOf(folder: string, names: readonly string[]): Promise<string | null> {
-  for (const name of names) {
-    const text = await readFile(join(folder, name), 'utf8').catch(() => null);
+async function firstOf(folder: string | null, names: readonly string[]): Promise<string | null> {
+  for (const name of folder === null ? [] : names) {
+    const text = await readFile(join(folder ?? '', name), 'utf8').catch(() => null);
     if (text !== null) return text;
   }
   return null;

@@ -22,7 +22,8 @@ export function processDeps(): SupervisorDeps {
     write: (stream, bytes) => void process[stream].write(bytes),
     terminated: terminated.signal,
     root: process.env.MAYFLY_ROOT ?? '',
-    cgroupDir: '/sys/fs/cgroup',
+    // Where a folder stands in for a container, the kernel's counts are the whole computer's.
+    cgroupDir: process.env.MAYFLY_ROOT ? null : '/sys/fs/cgroup',
     periods: PERIODS,
   };
 }

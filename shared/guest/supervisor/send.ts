@@ -26,21 +26,32 @@ export type Send = (request: {
   readonly signal: AbortSignal;
 }) => Promise<Reply>;
 
-export const sendRequest: Send = ({ method, url, headers, body, signal }) =>
-  new Promise((resolve, reject) => {
-    const length = body === null ? {} : { 'content-length': String(body.bytes) };
-    const options = { method, headers: { ...headers, ...length }, signal };
-    const outgoing = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options);
-    outgoing.on('error', reject);
-    outgoing.on('response', (incoming) => {
-      // Who reads it hears of an error; who does not must not be ended by it.
-      incoming.on('error', () => {});
-      const given = incoming.headers as Reply['headers'];
-      resolve({ status: incoming.statusCode ?? 0, headers: given, body: incoming });
+/** After a move to another host the other end may be gone without a word. */
+const SILENCE_MS = 60_000;
+
+/** Requests on which nothing moves for so long are given up. */
+export const sendWithin =
+  (silenceMs: number): Send =>
+  ({ method, url, headers, body, signal }) =>
+    new Promise((resolve, reject) => {
+      const length = body === null ? {} : { 'content-length': String(body.bytes) };
+      const options = { method, headers: { ...headers, ...length }, signal };
+      const outgoing = (url.startsWith('https:') ? requestHttps : requestHttp)(url, options);
+      outgoing.setTimeout(silenceMs, () => {
+        outgoing.destroy(new Error(`nothing moved for ${silenceMs} ms`));
+      });
+      outgoing.on('error', reject);
+      outgoing.on('response', (incoming) => {
+        // Who reads it hears of an error; who does not must not be ended by it.
+        incoming.on('error', () => {});
+        const given = incoming.headers as Reply['headers'];
+        resolve({ status: incoming.statusCode ?? 0, headers: given, body: incoming });
+      });
+      if (body === null) outgoing.end();
+      else pipeline(Readable.from(body.open()), outgoing).catch(reject);
     });
-    if (body === null) outgoing.end();
-    else pipeline(Readable.from(body.open()), outgoing).catch(reject);
-  });
+
+export const sendRequest = sendWithin(SILENCE_MS);
 
 /** Room for a bootstrap with the addresses of a thousand inputs. */
 const TEXT_CHARACTERS_MAX = 67_108_864;

@@ -51,6 +51,7 @@ export interface SupervisorDeps {
   readonly terminated: AbortSignal;
   /** Before every path of the container; empty on the platform. */
   readonly root: string;
-  readonly cgroupDir: string;
+  /** Where the kernel shows what it counted of the container's memory; null: of more than that. */
+  readonly cgroupDir: string | null;
   readonly periods: Periods;
 }

@@ -196,6 +196,13 @@ test('outputs are uploaded after exit 0, and told with generation and checksum',
   expect([...machine.server.objects.keys()].filter((name) => name.includes('link'))).toEqual([]);
 });
 
+test('an output folder that the command has removed has no files', async () => {
+  await using machine = await TaskMachine.start();
+  const args = [`rmdir ${machine.root}/out`];
+  expect((await machine.run({ bootstrap: { args, outputs: outputsOf(machine) } })).code).toBe(0);
+  expect(machine.marker().outputs).toEqual([]);
+});
+
 test('C102: outputs of task i of several lie under tasks/i/', async () => {
   await using machine = await TaskMachine.start();
   const args = [`echo x >${machine.root}/out/x`];

@@ -1,4 +1,6 @@
 // Parts of the supervisor by themselves: checksums, lines, the end of an output, progress, environment.
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { crc32cText } from '#scripts/local-cloud/storage/crc32c.ts';
@@ -7,6 +9,7 @@ import { PROGRESS_BYTES_MAX } from '#shared/guest/supervisor/events.ts';
 import { OutputRelay, Tail } from '#shared/guest/supervisor/lines.ts';
 import { markerText } from '#shared/guest/supervisor/marker-report.ts';
 import { ProgressLines } from '#shared/guest/supervisor/progress-lines.ts';
+import { formBody, readText, sendWithin } from '#shared/guest/supervisor/send.ts';
 import { PERIODS } from '#shared/guest/supervisor/supervisor-deps.ts';
 import { readTaskEnvironment } from '#shared/guest/supervisor/task-environment.ts';
 import { MARKER_BYTES_MAX } from '#shared/lifecycle/marker.ts';
@@ -139,6 +142,68 @@ describe('progress lines', () => {
     expect(told).toEqual([{ n: 1 }, { n: 3 }]);
   });
 });
+
+describe('one request', () => {
+  const ask = { method: 'GET', headers: {}, body: null, signal: new AbortController().signal };
+
+  test('P115: one on which nothing moves any more is given up', async () => {
+    await using silent = await listen(() => {});
+    const reply = sendWithin(50)({ ...ask, url: silent.url });
+    await expect(reply).rejects.toThrow('nothing moved for 50 ms');
+  });
+
+  test('P115: and so is an answer that stops in the middle', async () => {
+    await using half = await listen((_request, response) => {
+      response.writeHead(200, { 'content-length': '10' });
+      response.write('half');
+    });
+    const reply = await sendWithin(50)({ ...ask, url: half.url });
+    await expect(readText(reply)).rejects.toThrow();
+  });
+
+  test('a form that is aborted while it is sent is an error of that request, and of nothing else', async () => {
+    await using slow = await listen((request) => void request.pause());
+    const stop = new AbortController();
+    const file = { bytes: 1 << 30, open: endless };
+    const { contentType, body } = formBody({ key: 'x' }, file, 'boundary');
+    const headers = { 'content-type': contentType };
+    const sent = sendWithin(5_000)({
+      method: 'POST',
+      url: slow.url,
+      headers,
+      body,
+      signal: stop.signal,
+    });
+    await slow.asked;
+    stop.abort();
+    await expect(sent).rejects.toThrow();
+  });
+});
+
+async function* endless() {
+  for (;;) yield Buffer.alloc(65_536);
+}
+
+async function listen(answer: RequestListener) {
+  const { promise: asked, resolve } = Promise.withResolvers<void>();
+  const server = createServer((request, response) => {
+    resolve();
+    answer(request, response);
+  });
+  const { promise: up, resolve: listening } = Promise.withResolvers<void>();
+  server.listen(0, '127.0.0.1', listening);
+  await up;
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      const { promise, resolve: closed } = Promise.withResolvers<void>();
+      server.close(() => closed());
+      server.closeAllConnections();
+      await promise;
+    },
+  };
+}
 
 test('a report stays readable, whatever the command has printed and however many files it has left', () => {
   const about = { taskCount: 1, instance: 'i', region: 'r', runId: 'x', attempt: 1, nonce: 'n' };
