@@ -81,29 +81,28 @@ test('what is installed is pinned', () => {
 
 const doc = readFileSync(new URL('../../docs/cloud-run-jobs.md', import.meta.url), 'utf8');
 
-test.each([
-  [
-    'C39: choose a region with L4 and get the quota',
-    /1\. Choose a region where Cloud Run has L4, and ask for the quota/,
-  ],
-  [
-    'C40: build and push the image of about 3 GB',
-    /2\. Build and push the image, about 3 GB[\s\S]*--base base-dl --push/,
-  ],
-  [
-    'C41: the switch, false by default, and the images file',
-    /3\. Set `gpu_jobs = true` \(it is false by default\) and give the images file/,
-  ],
-  [
-    'C42: without the switch the class is not offered',
-    /Without\s+that the class `GPU` is not offered/,
-  ],
-  ['C43: submit a small run of the class', /4\. Submit a small run: .*"class": "GPU"/],
-  ['C8: what is not confirmed is listed', /## What is not documented/],
-  ['C175: real cold starts add time', /Real cold starts add to the times/],
-])('the page has the step: %s', (_name, step) => {
-  expect(doc).toMatch(step);
-});
+/** A step of the page for people. */
+const step = (title: string, text: RegExp) => test(title, () => expect(doc).toMatch(text));
+
+step(
+  'C39: choose a region with L4 and get the quota',
+  /1\. Choose a region where Cloud Run has L4, and ask for the quota/,
+);
+step(
+  'C40: build and push the image of about 3 GB',
+  /2\. Build and push the image, about 3 GB[\s\S]*--base base-dl --push/,
+);
+step(
+  'C41: the switch, false by default, and the images file',
+  /3\. Set `gpu_jobs = true` \(it is false by default\) and give the images file/,
+);
+step(
+  'C42: without the switch the class is not offered',
+  /Without\s+that the class `GPU` is not offered/,
+);
+step('C43: submit a small run of the class', /4\. Submit a small run: .*"class": "GPU"/);
+step('C8: what is not confirmed is listed', /## What is not documented/);
+step('C175: real cold starts add time', /Real cold starts add to the times/);
 
 test('the build script says what it lacks and which bases there are', () => {
   const build = (...words: string[]) =>
