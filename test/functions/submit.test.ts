@@ -111,12 +111,12 @@ describe('requests that break a rule', () => {
     expect(JSON.stringify(insert?.body)).toContain(`\\nIMAGE='${image}'\\n`);
   });
 
-  test('C42: a class that the deployment lacks is refused, not ignored', async () => {
+  test('C196: a base that the deployment lacks is refused, not ignored', async () => {
     const kernel = new Kernel();
-    const resources = { class: 'GPU' };
+    const resources = { class: 'S', base: 'base-other' };
     kernel.request({ runId: 'j', runtime: 'cloudrun-jobs', command: ['fit'], resources });
     await kernel.run(MINUTE_MS);
-    expect(one('runs/rejected/', kernel).errors).toMatchObject([{ field: 'resources.class' }]);
+    expect(one('runs/rejected/', kernel).errors).toMatchObject([{ field: 'resources.base' }]);
   });
 
   test('an invalid message with a live run’s id never touches that run', async () => {
