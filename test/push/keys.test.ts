@@ -27,7 +27,7 @@ function cacheOver(endpoint: KeyEndpoint, timeoutMs?: number) {
 
 const kindOf = async (reply: Promise<{ kind: string }>) => (await reply).kind;
 
-test('a set is fetched once for as long as its max-age says, then once more', async () => {
+test('C5: a set is fetched once for as long as its max-age says, then once more', async () => {
   await using endpoint = await startKeyEndpoint(answerSet(keySet(one), 'public, max-age=18000'));
   const { clock, keys } = cacheOver(endpoint);
   for (const second of [0, 1, 17_999]) {

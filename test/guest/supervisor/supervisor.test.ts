@@ -59,7 +59,7 @@ test('C57, C58: a task reads and deletes its bootstrap, claims, runs, reports, a
   );
 });
 
-test('the exit code of the command is the task’s own, and no outputs are sent then', async () => {
+test('C7: the exit code of the command is the task’s own, and no outputs are sent then', async () => {
   await using machine = await TaskMachine.start();
   const outputs = [
     { path: '/out', form: machine.server.form('res/'), bucket: 'b1', prefix: 'res/' },
