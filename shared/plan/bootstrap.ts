@@ -2,6 +2,8 @@
 // account may get and delete. Everything else it reaches by the signed addresses in here.
 
 export const BOOTSTRAP_SCHEMA = 1;
+/** Files of one checkpoint folder: each needs an address of its own to come back. */
+export const CHECKPOINT_FILES_MAX = 1_000;
 /** The way out of a supervisor that was stopped, or ran out of time, and has flushed. */
 export const EXIT_FLUSHED = 16;
 /** The way out of a supervisor that found nothing to do: no bootstrap, or the claim is another's. */

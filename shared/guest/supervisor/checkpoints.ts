@@ -12,7 +12,11 @@ import {
   type TransferLimits,
   upload,
 } from '#shared/guest/supervisor/transfer.ts';
-import type { Bootstrap, CheckpointManifest } from '#shared/plan/bootstrap.ts';
+import {
+  type Bootstrap,
+  CHECKPOINT_FILES_MAX,
+  type CheckpointManifest,
+} from '#shared/plan/bootstrap.ts';
 
 const WIDTH = 4;
 
@@ -76,8 +80,16 @@ export class Checkpoints {
     const { root } = this.#deps;
     const from = join(root, folder.path);
     const sent: ManifestFile[] = [];
+    const names = await filesBelow(from);
+    if (names.length > CHECKPOINT_FILES_MAX) {
+      const most = `at most ${CHECKPOINT_FILES_MAX} come back`;
+      throw new StepFailure(
+        `${folder.path} has ${names.length} files, ${most}: pack them into fewer`,
+        true,
+      );
+    }
     await mkdir(join(root, SCRATCH_DIR), { recursive: true });
-    await eachBounded(await filesBelow(from), WIDTH, async (name) => {
+    await eachBounded(names, WIDTH, async (name) => {
       // The command goes on writing: what is sent under a content's name must not change meanwhile.
       this.#copies += 1;
       const copy = join(root, SCRATCH_DIR, `.checkpoint-${this.#copies}`);

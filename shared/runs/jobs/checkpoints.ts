@@ -2,7 +2,7 @@
 // after all its files, so that one that was cut off never counts.
 import { z } from 'zod';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
-import type { CheckpointManifest } from '#shared/plan/bootstrap.ts';
+import { CHECKPOINT_FILES_MAX, type CheckpointManifest } from '#shared/plan/bootstrap.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type { RunRequest } from '#shared/plan/model.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
@@ -10,8 +10,6 @@ import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 type Files = CheckpointManifest['files'];
 type Checkpoints = Readonly<Record<string, Readonly<Record<string, Files>>>>;
 
-/** Each needs an address of its own in the bootstrap. */
-const FILES_MAX = 1_000;
 const MANIFEST_NAME = /\/(\d{1,2})-(\d{10})\.json$/;
 
 /** Folder → task → files; tasks without a checkpoint are left out. */
@@ -72,7 +70,7 @@ const manifestShape = z.object({
         bytes: z.number().int().nonnegative(),
       }),
     )
-    .max(FILES_MAX),
+    .max(CHECKPOINT_FILES_MAX),
 });
 
 function readManifest(bytes: Uint8Array): Files | null {

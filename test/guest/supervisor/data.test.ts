@@ -278,6 +278,19 @@ const checkpointsOf = (
   { path: '/ckpt', form: machine.server.form(CKPT), bucket: 'b1', prefix: CKPT, restore },
 ];
 
+test('C160: a checkpoint that could not come back is not saved, and the task says why', async () => {
+  await using machine = await TaskMachine.start();
+  const work = `i=0; while [ $i -lt 1001 ]; do : >${machine.root}/ckpt/$i; i=$((i + 1)); done; trap "exit 1" TERM; echo ready; while :; do sleep 0.05; done`;
+  const task = machine.launch({
+    bootstrap: { args: [work], checkpoints: checkpointsOf(machine) },
+  });
+  await task.prints('ready');
+  task.signal('SIGTERM');
+  const end = await task.ended;
+  expect(end.stdout).toContain('1001 files, at most 1000 come back: pack them into fewer');
+  expect([...machine.server.objects.keys()].filter((name) => name.startsWith(CKPT))).toEqual([]);
+});
+
 test('C160: a checkpoint is saved on TERM, and the second attempt begins with it', async () => {
   await using machine = await TaskMachine.start();
   const count = `f=${machine.root}/ckpt/n; n=$(cat $f 2>/dev/null || echo 0)`;
