@@ -55,6 +55,8 @@ function objection(
 
 function executionsOf({ claim, intents }: Attempt): string[] {
   const holder = claim?.by === 'machine' ? [claim.instanceId] : [];
+  // Called twice, there may be one more than the record knows, and only the claim's holder speaks.
+  if (claim === null && intents.some(({ repeated }) => repeated === true)) return [];
   return [...holder, ...intents.flatMap(({ instanceId }) => instanceId ?? [])];
 }
 

@@ -3,7 +3,7 @@
 // gone and the marker was read after that, or five minutes after the deadline.
 import { describeBoot, failedStep } from '#shared/lifecycle/boot-report.ts';
 import type { Context } from '#shared/lifecycle/context.ts';
-import { factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-attempt.ts';
+import { adopt, factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/decide-attempt.ts';
 import { endAttempt, endByTasks, endWithout, isFinishing } from '#shared/lifecycle/end-attempt.ts';
 import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import { type Cause, causeOfLoss, type MachineEnding } from '#shared/lifecycle/failures.ts';
@@ -34,6 +34,10 @@ export function decideOrdered(
   const holder = seen.claim.holder;
   const loss = () => lossOf(record, seen, context, order.detail);
   if (holder.by === 'control') return endSealed(record, seen, context, loss);
+  // Of two executions of one attempt the record may know the other one: it is the holder that is asked after.
+  if (record.runtime !== 'gce' && attempt.claim === null) {
+    return adopt(record, attempt, holder, context);
+  }
   const deadlineMs = lastDeadlineMs(attempt);
   if (seen.machines[machineKey(attempt.instance, holder.zone)] === undefined) {
     return { kind: 'read-machine', instance: attempt.instance, zone: holder.zone };
@@ -179,13 +183,16 @@ export function neverBegan(record: RunRecord, seen: Observation, context: Contex
 
 /** An execution that has not started for as long as the run waits for capacity; null: there is none. */
 export function waitsTooLong(
-  { runtime, terms }: RunRecord,
+  { runtime, terms, history }: RunRecord,
   attempt: Attempt,
   seen: Observation,
   nowMs: number,
 ): { readonly seconds: number; readonly message: string } | null {
   const seconds = Math.max(terms.waitForCapacitySeconds, BOOT_ALLOWANCE_MS / 1000);
-  const late = nowMs >= attempt.startedMs + seconds * 1000;
+  const accepted = history.findLast(({ state }) => state === 'PROVISIONING');
+  const acceptedMs = Math.max(attempt.startedMs, accepted?.atMs ?? 0);
+  // What was waited for before, a turn among others, is not capacity.
+  const late = nowMs >= acceptedMs + seconds * 1000;
   if (runtime === 'gce' || attempt.order !== null || !late) return null;
   const fact = machineZones(attempt)
     .map((zone) => factOf(attempt, zone, seen))

@@ -218,6 +218,9 @@ function decideThrottled(
   const withdrawn = withAttempt(record, { intents, throttled: turn === null ? 0 : throttled });
   const dueMs =
     turn === null ? reply.untilMs : turn.atMs + (turn.kind === 'granted' ? PLACEMENT_LEASE_MS : 0);
+  // An intent that stays open is called again by the delivery that comes when it is due.
+  const noted = record.state === 'WAITING' && record.dueMs === dueMs;
+  if (noted && intents === attempt.intents) return REST;
   const waiting = withState(withdrawn, 'WAITING', context.nowMs);
   return { kind: 'write', record: { ...waiting, dueMs }, effects: [] };
 }

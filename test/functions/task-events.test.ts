@@ -271,6 +271,14 @@ describe('genuine events', () => {
     expect(progressOf(kernel)?.events).toHaveLength(1);
   });
 
+  test('C73: called twice, the execution that the record does not know may be the one that works', async () => {
+    const [one = attempt()] = runOf().attempts;
+    const intents = one.intents.map((called) => ({ ...called, repeated: true }));
+    const { kernel, deliver } = stage({ attempts: [{ ...one, intents }] });
+    await deliver(eventEntry(signed(), { execution: 'mayfly-base-bayes-s-other' }));
+    expect(progressOf(kernel)?.events).toHaveLength(1);
+  });
+
   test('C62, C63: silence changes nothing of the run: it is only called stalled', async () => {
     const claim = { by: 'machine', instanceId: EXECUTION, zone: REGION, bootId: 'task-0' } as const;
     const [one] = runOf().attempts;

@@ -161,6 +161,9 @@ describe('an answer of "too many"', () => {
   test('of a second call it says nothing about the first: the intent stays open', () => {
     const step = decide(placing(), seen({ ...throttled({ definite: false }), turn }), submit());
     expect(written(step).attempts[0]?.intents).toHaveLength(1);
+    const told = seen({ ...throttled({ definite: false }), turn });
+    const noted = decide(written(step), told, submit());
+    expect(noted.kind).toBe('rest');
   });
 
   test('a call that was held back does not count', () => {
@@ -278,6 +281,13 @@ describe('while it runs', () => {
       expect(written(decide(run(), other, at(3600))).end?.cause).toBe('stock-out');
     });
 
+    test('C92: the time before it was taken on, for a turn among others, is not counted', () => {
+      const state = 'PROVISIONING' as const;
+      const history = [{ state, attempt: 1, atMs: NOW_MS + 1_800_000 }];
+      expect(decide(run({ history }), facts, at(1800 + 3599)).kind).toBe('rest');
+      expect(decide(run({ history }), facts, at(1800 + 3600)).kind).toBe('take-claim');
+    });
+
     test('has ten minutes, however little the run waits', () => {
       const terms = { ...run().terms, waitForCapacitySeconds: 0 };
       expect(decide(run({ terms }), facts, at(599)).kind).toBe('rest');
@@ -372,6 +382,16 @@ describe('when it has ended', () => {
     const claim = { kind: 'held', holder: HOLDER } as const;
     const step = decide(ordered, seen({ claim, machines: { [KEY]: there } }), context());
     expect(step).toMatchObject({ kind: 'delete-machine', instance: INSTANCE, zone: REGION });
+  });
+
+  test('C159: of two executions of one attempt the one that works is asked after', () => {
+    const order = { reason: 'cancelled', cause: 'cancelled', detail: '', atMs: NOW_MS } as const;
+    const other = { ...HOLDER, instanceId: 'mayfly-base-ml-s-other' };
+    const claim = { kind: 'held', holder: other } as const;
+    const ordered = run({ state: 'STOPPING' }, { order });
+    const step = decide(ordered, seen({ claim, machines: gone, sealed: true }), context());
+    expect(written(step)).toMatchObject({ state: 'STOPPING', end: null });
+    expect(written(step).attempts[0]?.claim).toEqual(other);
   });
 
   test('C103: several tasks: the joined end and its outputs', () => {

@@ -1,5 +1,7 @@
 // Runs on Cloud Run Jobs, end to end on the virtual clock: what once could go wrong, call by call.
 import { describe, expect, test } from 'vitest';
+import { bootstrapObject } from '#shared/plan/objects.ts';
+import type { Interference } from '#test/simulation/delivery.ts';
 import { GOOD_GUEST, type GuestPlan } from '#test/simulation/guest.ts';
 import { Kernel, type KernelOptions } from '#test/simulation/kernel.ts';
 
@@ -85,6 +87,54 @@ describe('a call whose reply is lost', () => {
   );
 });
 
+describe('a call that freezes, and is made long after another one was', () => {
+  const RUN = 'run.projects.locations.jobs.run';
+  /** The first call of all. */
+  function freeze(forMs: number, guest: KernelOptions['guest']): Kernel {
+    let calls = 0;
+    const around: Interference['around'] = async (_actor, call, perform) => {
+      if (call.method === RUN && calls++ === 0) await kernel.clock.sleep(forMs);
+      return await perform();
+    };
+    // What the tasks say does not come: only the record and the claim tell.
+    const push: Interference['push'] = async (name) => (name === 'signals' ? 'lose' : 'deliver');
+    const options: KernelOptions = { interference: { around, push } };
+    const kernel: Kernel = new Kernel(guest === undefined ? options : { ...options, guest });
+    return kernel;
+  }
+
+  test('C73: it comes after the end: nothing of it works, and nothing is left', async () => {
+    const kernel = freeze(20 * MINUTE_MS, undefined);
+    kernel.request(REQUEST);
+    await kernel.run(120 * MINUTE_MS);
+    expect(executions(kernel)).toHaveLength(2);
+    expect(kernel.works).toHaveLength(1);
+    expect(kernel.result('j1')).toMatchObject({ status: 'SUCCEEDED' });
+    expect(kernel.objects('runs/active/')).toEqual([]);
+    expect(kernel.objects('runs/bootstrap/')).toEqual([]);
+  });
+
+  test('C73, C156: it claims first: a cancel waits for the one that works', async () => {
+    let starts = 0;
+    const kernel = freeze(5 * MINUTE_MS, () => ({
+      ...GOOD_GUEST,
+      bootMs: starts++ === 0 ? 30 * MINUTE_MS : 5_000,
+      workMs: 20 * MINUTE_MS,
+    }));
+    kernel.request(REQUEST);
+    await kernel.run(5 * MINUTE_MS + 20_000);
+    expect(kernel.works).toMatchObject([{ endMs: null }]);
+    kernel.request({ cancel: 'j1', reason: 'enough' });
+    await kernel.run(10 * MINUTE_MS);
+    const [work] = kernel.works;
+    expect(kernel.result('j1')).toMatchObject({
+      status: 'CANCELLED',
+      attempts: [{ execution: work?.instanceId }],
+    });
+    expect(kernel.record('j1')?.end?.atMs).toBeGreaterThanOrEqual(work?.endMs ?? Infinity);
+  });
+});
+
 describe('too many calls', () => {
   const RUN = 'run.projects.locations.jobs.run';
   const throttle = (kernel: Kernel, times: number) =>
@@ -106,6 +156,41 @@ describe('too many calls', () => {
     const alarms = kernel.logs.filter(({ event }) => event === 'run-throttled');
     expect(alarms).toHaveLength(3);
     expect(alarms[0]?.message).toMatch(/^ALARM cloudrun-jobs: jobs.run answered 429/);
+  });
+
+  test('C92: what the tasks are told is of the call that was taken, not of the first one', async () => {
+    const kernel = new Kernel({ guest: () => ({ ...GOOD_GUEST, bootMs: 60 * MINUTE_MS }) });
+    throttle(kernel, 14);
+    kernel.request(REQUEST);
+    await kernel.run(15 * MINUTE_MS);
+    const [last] = kernel.record('j1')?.attempts ?? [];
+    const told = JSON.parse(kernel.object(bootstrapObject(last?.nonce ?? '')) ?? '{}');
+    expect(last?.intentCount).toBeGreaterThan(14);
+    expect(Date.parse(told.deadline)).toBe((last?.intents[0]?.deadlineSeconds ?? 0) * 1000);
+  });
+
+  test('C92: a second call that comes too fast is noted once, and made again when it may be', async () => {
+    const counted = await live();
+    const at = counted.calls
+      .filter((call) => call.function === 'submit')
+      .findIndex(({ method }) => method === RUN);
+    const kernel = new Kernel({ kill: { function: 'submit', at, when: 'before' } });
+    throttle(kernel, 1);
+    kernel.request(REQUEST);
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.result('j1')).toMatchObject({ status: 'SUCCEEDED', attempts: [{ attempt: 1 }] });
+    const writes = kernel.calls.filter(
+      ({ method, name }) => method === 'storage.objects.insert' && name.endsWith('/record.json'),
+    );
+    expect(writes.length).toBeLessThan(20);
+  });
+
+  test('C92: the wait for its turn is no wait for capacity', async () => {
+    const kernel = new Kernel({ world: { run: { startMs: 150_000 } } });
+    throttle(kernel, 20);
+    kernel.request({ ...REQUEST, waitForCapacitySeconds: 0 });
+    await kernel.run(60 * MINUTE_MS);
+    expect(kernel.result('j1')).toMatchObject({ status: 'SUCCEEDED', attempts: [{ attempt: 1 }] });
   });
 
   test('C92: for as long as it takes', async () => {

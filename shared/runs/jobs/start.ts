@@ -91,7 +91,7 @@ const platformError = ({ status, code, reason, message }: CloudError): PlatformE
   details: {},
 });
 
-/** Create-only: another delivery may have written it, or a task read and deleted it; the claim decides. */
+/** Anew before each call, because deadline, region and what is signed are this intent's: the claim decides who works. */
 async function writeBootstrap(
   deps: RunDeps,
   creation: Creation,
@@ -113,8 +113,10 @@ async function writeBootstrap(
   };
   const access = await sign(deps, bootstrapAccess(input));
   const text = JSON.stringify(buildBootstrap(input, access));
-  await deps.store.write(bootstrapObject(attempt.nonce), text, {
-    ifGeneration: '0',
+  const name = bootstrapObject(attempt.nonce);
+  const there = await deps.store.read(name);
+  await deps.store.write(name, text, {
+    ifGeneration: there.kind === 'found' ? there.generation : '0',
     contentType: 'application/json',
   });
 }
