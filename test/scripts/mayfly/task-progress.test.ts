@@ -1,11 +1,13 @@
 // What `watch` and `show` print of the events of tasks.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import { type FollowDeps, followRun } from '#scripts/mayfly/follow.ts';
 import { TaskProgressWatch } from '#scripts/mayfly/task-progress.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { mergeEvent, type TaskProgress } from '#shared/lifecycle/progress.ts';
+import { buildResult } from '#shared/lifecycle/result.ts';
 import { type TaskEvent, taskSequence } from '#shared/lifecycle/task-event.ts';
-import { progressObject } from '#shared/plan/objects.ts';
+import { progressObject, recordObject, resultObject } from '#shared/plan/objects.ts';
 import { attempt, NOW_MS, record } from '#test/lifecycle/fixtures.ts';
 import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 import { environmentOf, put, putEnded, putRecord, RUN } from '#test/scripts/mayfly/stored-run.ts';
@@ -119,6 +121,61 @@ test('C62: a task without a word for three heartbeats is called stalled while it
   expect(tasks.stalled(run, NOW_MS + 89_000)).toBeNull();
   expect(tasks.stalled(run, NOW_MS + 90_000)).toBe('stalled: no word of the task for 1 min 30 s');
   expect(tasks.stalled({ ...run, state: 'STOPPING' }, NOW_MS + 90_000)).toBeNull();
+});
+
+test('last words that the log brings after the result are waited for, for a while', async () => {
+  const end = {
+    status: 'SUCCEEDED',
+    cause: 'exit',
+    step: 'report',
+    exitCode: 0,
+    detail: '',
+    atMs: NOW_MS,
+  } as const;
+  const ended = {
+    ...run,
+    state: end.status,
+    end,
+    attempts: [attempt({ end, claim: CLAIM })],
+  } as const;
+  const objects: Record<string, string> = {
+    [recordObject(RUN)]: JSON.stringify(ended),
+    [resultObject(RUN)]: JSON.stringify(buildResult(ended, { project: 'p', fullLog: 'none' })),
+  };
+  let nowMs = NOW_MS;
+  const { store: rows, write } = bucket();
+  const store = {
+    list: rows.list,
+    async read(name: string) {
+      const text = objects[name];
+      if (text === undefined) return await rows.read(name);
+      return { kind: 'found', bytes: Buffer.from(text), generation: '1', updatedMs: 0 } as const;
+    },
+  } as ObjectStore;
+  const clock = {
+    nowMs: () => nowMs,
+    async sleep(milliseconds: number) {
+      nowMs += milliseconds;
+      if (nowMs === NOW_MS + 2_000)
+        write(0, [
+          ['running', 1],
+          ['ended', 2],
+        ]);
+    },
+  };
+  const notes: string[] = [];
+  const interruption = new AbortController().signal;
+  const deps = {
+    store,
+    clock,
+    note: (line: string) => notes.push(line),
+    move: () => {},
+    interruption,
+  };
+  const target = { runId: RUN, messageId: null, foreignResult: false, pollMs: 1_000 };
+  await followRun(deps, target);
+  expect(notes.slice(-2)).toEqual(['    1.0 s  running', '    2.0 s  ended']);
+  expect(nowMs).toBe(NOW_MS + 2_000);
 });
 
 let cloud: LocalCloud;
