@@ -1,7 +1,7 @@
 // What `watch` and `show` print of the events of tasks.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
-import { type FollowDeps, followRun } from '#scripts/mayfly/follow.ts';
+import { followRun } from '#scripts/mayfly/follow.ts';
 import { TaskProgressWatch } from '#scripts/mayfly/task-progress.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { mergeEvent, type TaskProgress } from '#shared/lifecycle/progress.ts';
