@@ -188,7 +188,9 @@ export function waitsTooLong(
   seen: Observation,
   nowMs: number,
 ): { readonly seconds: number; readonly message: string } | null {
-  const seconds = Math.max(terms.waitForCapacitySeconds, BOOT_ALLOWANCE_MS / 1000);
+  // What starts later than its own time takes would be ended by its deadline.
+  const waitSeconds = Math.min(terms.waitForCapacitySeconds, terms.ttlSeconds);
+  const seconds = Math.max(waitSeconds, BOOT_ALLOWANCE_MS / 1000);
   const accepted = history.findLast(({ state }) => state === 'PROVISIONING');
   const acceptedMs = Math.max(attempt.startedMs, accepted?.atMs ?? 0);
   // What was waited for before, a turn among others, is not capacity.

@@ -189,7 +189,13 @@ function lookForExecution(
   const fact = seen.machines[machineKey(attempt.instance, zone)];
   if (fact === undefined) return { kind: 'read-machine', instance: attempt.instance, zone };
   if (fact.kind === 'there') {
-    const found = { ...intent, status: 'accepted' as const, instanceId: fact.id };
+    // Whether it was taken up is told by itself, as the operation of an answered call would.
+    const found = {
+      ...intent,
+      status: 'accepted' as const,
+      instanceId: fact.id,
+      operation: fact.id,
+    };
     return changeIntent(record, attempt, found, context);
   }
   const ageMs = context.nowMs - intent.createdSeconds * 1000;

@@ -288,6 +288,12 @@ describe('while it runs', () => {
       expect(decide(run({ history }), facts, at(1800 + 3600)).kind).toBe('take-claim');
     });
 
+    test('is not waited for until its deadline', () => {
+      const terms = { ...run().terms, ttlSeconds: 1200 };
+      expect(decide(run({ terms }), facts, at(1199)).kind).toBe('rest');
+      expect(decide(run({ terms }), facts, at(1200)).kind).toBe('take-claim');
+    });
+
     test('has ten minutes, however little the run waits', () => {
       const terms = { ...run().terms, waitForCapacitySeconds: 0 };
       expect(decide(run({ terms }), facts, at(599)).kind).toBe('rest');

@@ -202,6 +202,36 @@ describe('too many calls', () => {
   });
 });
 
+describe('P112: no room for an execution', () => {
+  const stuck = 'Quota exceeded: NvidiaL4Gpu';
+  const next = (kernel: Kernel, body: object) =>
+    kernel.call({ method: 'local.run.start', params: {}, body: { match: {}, stuck, ...body } });
+
+  test('C71: one that was found by its nonce uses no retry up either', async () => {
+    const kernel = new Kernel();
+    next(kernel, { times: 1, fails: true });
+    const match = { method: 'run.projects.locations.jobs.run' };
+    kernel.world.faults.plant({ match, times: 1, effect: 'after', kind: 'status', status: 503 });
+    kernel.request(REQUEST);
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.result('j1')).toMatchObject({
+      status: 'SUCCEEDED',
+      attempts: [{ attempt: 1 }],
+      places: [{ cause: 'quota' }],
+    });
+  });
+
+  test('one that never starts ends so before its deadline, in the platform’s words', async () => {
+    const kernel = new Kernel();
+    next(kernel, { times: 1 });
+    kernel.request({ ...REQUEST, ttlSeconds: 1800, waitForCapacitySeconds: 7200 });
+    await kernel.run(120 * MINUTE_MS);
+    expect(kernel.result('j1')).toMatchObject({ status: 'NO_CAPACITY', cause: 'quota' });
+    expect(kernel.result('j1')?.detail).toContain(stuck);
+    expect(executions(kernel).map(({ completedMs }) => completedMs)).not.toContain(null);
+  });
+});
+
 describe('how it may end', () => {
   const first = (plan: Partial<GuestPlan>, then: Partial<GuestPlan> = {}) => {
     let tasks = 0;
