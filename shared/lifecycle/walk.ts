@@ -172,7 +172,11 @@ export function refusedPlace(
 ): RunRecord {
   const intent = attempt.intents.at(-1);
   if (intent === undefined) return record;
-  const settled = withAttempt(record, { intents: attempt.intents.slice(0, -1) });
+  const before = attempt.intents.slice(0, -1);
+  // Of an execution that was asked for twice the other call may still land: its intent stays open.
+  const open = record.runtime !== 'gce' && intent.repeated === true;
+  const intents = open ? [...before, { ...intent, status: 'abandoned' as const }] : before;
+  const settled = withAttempt(record, { intents });
   const refused = { candidate: intent.candidate, error, called: true, mayPass: true };
   return withPlace(settled, attempt, refused, context.nowMs);
 }
