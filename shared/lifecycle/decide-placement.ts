@@ -142,7 +142,9 @@ function decideInsert(
     if (ageMs >= REPEAT_WINDOW_MS) {
       return changeIntent(record, attempt, { ...intent, status: 'abandoned' }, context);
     }
-    if (intent.repeated === true) return { kind: 'insert', intent: intent.number };
+    // Two calls start two executions: whoever makes a further one has its time for it in the record.
+    const mine = record.runtime === 'gce' || waits;
+    if (intent.repeated === true && mine) return { kind: 'insert', intent: intent.number };
     // Said before it is done (R1): from here on the first call's refusal is no longer the whole truth.
     return changeIntent(record, attempt, { ...intent, repeated: true }, context);
   }

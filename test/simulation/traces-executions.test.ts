@@ -87,6 +87,20 @@ describe('a call whose reply is lost', () => {
   );
 });
 
+test('P107: several deliveries at once make one further call', async () => {
+  const kernel = new Kernel();
+  const match = { method: 'run.projects.locations.jobs.run' };
+  kernel.world.faults.plant({ match, times: 3, effect: 'before', kind: 'status', status: 503 });
+  kernel.request(REQUEST);
+  await kernel.run(3 * MINUTE_MS, { sweeps: false });
+  for (let count = 0; count < 3; count++) {
+    kernel.publish('run-requests', JSON.stringify({ look: 'j1', intent: 1 }));
+  }
+  await kernel.run(10 * MINUTE_MS);
+  expect(executions(kernel)).toHaveLength(1);
+  expect(kernel.result('j1')).toMatchObject({ status: 'SUCCEEDED' });
+});
+
 describe('a call that freezes, and is made long after another one was', () => {
   const RUN = 'run.projects.locations.jobs.run';
   /** The first call of all. */
