@@ -34,7 +34,7 @@ export function decideOrdered(
   const holder = seen.claim.holder;
   const loss = () => lossOf(record, seen, context, order.detail);
   if (holder.by === 'control') return endSealed(record, seen, context, loss);
-  // Of two executions of one attempt the record may know the other one: it is the holder that is asked after.
+  // Of two executions the record may know the other one: it is the holder that is asked after.
   if (record.runtime !== 'gce' && attempt.claim === null) {
     return adopt(record, attempt, holder, context);
   }

@@ -91,7 +91,7 @@ const platformError = ({ status, code, reason, message }: CloudError): PlatformE
   details: {},
 });
 
-/** Anew before each call, because deadline, region and what is signed are this intent's: the claim decides who works. */
+/** Anew before each call: deadline, region and addresses are its intent's. The claim decides who works. */
 async function writeBootstrap(
   deps: RunDeps,
   creation: Creation,
