@@ -36,6 +36,7 @@ import {
   withState,
 } from '#shared/lifecycle/record.ts';
 import { awaitTurn, newAttempt, walkOn } from '#shared/lifecycle/walk.ts';
+import type { RunPlan } from '#shared/plan/model.ts';
 
 const REST: Step = { kind: 'rest' };
 
@@ -50,7 +51,7 @@ export function startAttempt(
   const begun = { ...record, attempts: [...record.attempts, attempt] };
   const last = record.attempts.at(-1)?.end;
   if (last && attemptCandidates(begun, creator.plan).length === 0) {
-    return endRun(record, noFurther(begun, last), context);
+    return endRun(record, noFurther(begun, last, creator.plan), context);
   }
   const next = walkOn(begun, attempt, seen, context, creator);
   if (next.kind !== 'over') return next;
@@ -60,10 +61,11 @@ export function startAttempt(
 }
 
 /** The end of the attempt before stands as the run's, with the reason why none follows it. */
-function noFurther(begun: RunRecord, end: AttemptEnd): AttemptEnd {
+function noFurther(begun: RunRecord, end: AttemptEnd, plan: RunPlan): AttemptEnd {
   const spent = spentUsd(begun)?.toFixed(4) ?? 'an unknown amount of';
+  const unbounded = { ...begun, terms: { ...begun.terms, budgetUsd: null } };
   const why =
-    begun.terms.budgetUsd === null
+    attemptCandidates(unbounded, plan).length === 0
       ? 'no further attempt: there is no class with more memory'
       : `no further attempt: after ${spent} USD none fits the budget of ${begun.terms.budgetUsd} USD`;
   return { ...end, detail: `${end.detail}\n${why}`.slice(-DETAIL_CHARACTERS_MAX) };

@@ -507,6 +507,29 @@ describe('C66: classes after out of memory', () => {
   });
 });
 
+test.each([
+  ['nothing larger, whatever it may cost', 'l', 32, 100, 'there is no class with more memory'],
+  ['a larger one that is too dear', 's', 8, 0.01, 'none fits the budget of 0.01 USD'],
+])('C66: no further attempt: %s', (_name, size, memoryGiB, budgetUsd, why) => {
+  const last = attempt({
+    intents: [{ ...accepted, candidate: job(size, memoryGiB) }],
+    end: {
+      status: 'FAILED',
+      cause: 'out-of-memory',
+      step: null,
+      exitCode: 137,
+      detail: '',
+      atMs: 0,
+    },
+  });
+  const terms = { ...run().terms, budgetUsd };
+  const waiting = run({ state: 'WAITING', dueMs: NOW_MS, terms, attempts: [last] });
+  const { plan } = creator({ candidates: [job('s', 8), job('m', 16), job('l', 32)] });
+  const step = decide(waiting, seen(), submit(NOW_MS, { plan }));
+  expect(written(step).end).toMatchObject({ cause: 'out-of-memory' });
+  expect(written(step).end?.detail).toContain(why);
+});
+
 describe('the sweep', () => {
   const swept = {
     name: INSTANCE,
