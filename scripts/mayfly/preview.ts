@@ -1,6 +1,6 @@
 // A run's plan as the command shows it (contract §4): pure, with zeros for the nonce and with inputs as
 // they are named, because only submit may look at the bucket.
-import { deadlineSeconds } from '#shared/plan/deadline.ts';
+import { executionDeadlineSeconds } from '#shared/plan/deadline.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type {
   Candidate,
@@ -104,7 +104,7 @@ function machineParts(
 function executionParts(plan: RunPlan, { settings, atMs }: PreviewContext): Made {
   const { request, candidates } = plan;
   const { machineType: job, region } = firstOf(plan);
-  const deadline = rfc3339(deadlineSeconds(Math.floor(atMs / 1000), request.ttlSeconds));
+  const deadline = rfc3339(executionDeadlineSeconds(Math.floor(atMs / 1000), request));
   const execution = { attempt: 1, nonce: NONCE_ZEROS, deadline };
   const overrides = overrideBody(executionOverrides(request, settings.jobs, execution));
   return {

@@ -30,7 +30,7 @@ import {
   withAttempt,
   withState,
 } from '#shared/lifecycle/record.ts';
-import { deadlineSeconds } from '#shared/plan/deadline.ts';
+import { deadlineOf } from '#shared/lifecycle/walk.ts';
 
 export function decideAttempt(
   record: RunRecord,
@@ -335,7 +335,7 @@ function strayIntent(
       usdPerHour: null,
     },
     createdSeconds,
-    deadlineSeconds: deadlineSeconds(createdSeconds, record.terms.ttlSeconds),
+    deadlineSeconds: deadlineOf(record, createdSeconds),
     requestId: '',
     status: 'accepted',
     operation: null,

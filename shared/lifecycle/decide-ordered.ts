@@ -7,12 +7,7 @@ import { adopt, factOf, lastDeadlineMs, machineZones } from '#shared/lifecycle/d
 import { endAttempt, endByTasks, endWithout, isFinishing } from '#shared/lifecycle/end-attempt.ts';
 import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import { type Cause, causeOfLoss, type MachineEnding } from '#shared/lifecycle/failures.ts';
-import {
-  BOOT_ALLOWANCE_MS,
-  DETAIL_CHARACTERS_MAX,
-  FINISHING_MS,
-  SLACK_MS,
-} from '#shared/lifecycle/limits.ts';
+import { DETAIL_CHARACTERS_MAX, FINISHING_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
 import { isTerminal } from '#shared/lifecycle/marker.ts';
 import { machineKey, type Observation, type Step } from '#shared/lifecycle/observation.ts';
 import {
@@ -22,6 +17,7 @@ import {
   type RunRecord,
   type StopOrder,
 } from '#shared/lifecycle/record.ts';
+import { startSeconds } from '#shared/plan/deadline.ts';
 
 export function decideOrdered(
   record: RunRecord,
@@ -188,9 +184,7 @@ export function waitsTooLong(
   seen: Observation,
   nowMs: number,
 ): { readonly seconds: number; readonly message: string } | null {
-  // What starts later than its own time takes would be ended by its deadline.
-  const waitSeconds = Math.min(terms.waitForCapacitySeconds, terms.ttlSeconds);
-  const seconds = Math.max(waitSeconds, BOOT_ALLOWANCE_MS / 1000);
+  const seconds = startSeconds(terms.ttlSeconds, terms.waitForCapacitySeconds);
   const accepted = history.findLast(({ state }) => state === 'PROVISIONING');
   const acceptedMs = Math.max(attempt.startedMs, accepted?.atMs ?? 0);
   // What was waited for before, a turn among others, is not capacity.

@@ -161,6 +161,10 @@ export function attemptCost(attempt: Attempt, runtime: RunRecord['runtime']): nu
   const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;
   const { usdPerHour } = intent.candidate;
   if (runtime !== 'gce') {
+    const begun =
+      attempt.runningMs !== null || attempt.claim?.by === 'machine' || attempt.facts !== null;
+    // What never started is not billed.
+    if (!begun) return 0;
     const startMs = attempt.runningMs ?? intent.createdSeconds * 1000;
     const seconds = Math.max(EXECUTION_SECONDS_MIN, (lastMs - startMs) / 1000);
     return machineUsd(usdPerHour, seconds);

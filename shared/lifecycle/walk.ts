@@ -25,7 +25,7 @@ import {
   withAttempt,
   withState,
 } from '#shared/lifecycle/record.ts';
-import { deadlineSeconds } from '#shared/plan/deadline.ts';
+import { deadlineSeconds, executionDeadlineSeconds } from '#shared/plan/deadline.ts';
 import type { Candidate } from '#shared/plan/model.ts';
 import { instanceName, requestId } from '#shared/plan/names.ts';
 import { quotaScopes, shortQuota } from '#shared/plan/quota.ts';
@@ -123,6 +123,13 @@ export function waitHere(record: RunRecord, attempt: Attempt, context: Context):
   return pause(record, context, pauseMs(PLACE_PAUSE_MS, tries - 1, context.fraction));
 }
 
+/** Epoch seconds by which a machine that is ordered now must be gone. */
+export function deadlineOf({ runtime, terms }: RunRecord, createdSeconds: number): number {
+  return runtime === 'gce'
+    ? deadlineSeconds(createdSeconds, terms.ttlSeconds)
+    : executionDeadlineSeconds(createdSeconds, terms);
+}
+
 function orderIntent(
   record: RunRecord,
   attempt: Attempt,
@@ -135,7 +142,7 @@ function orderIntent(
     number,
     candidate,
     createdSeconds,
-    deadlineSeconds: deadlineSeconds(createdSeconds, record.terms.ttlSeconds),
+    deadlineSeconds: deadlineOf(record, createdSeconds),
     requestId: requestId(context.deployment, record.runId, attempt.number, number),
     status: 'ordered',
     operation: null,

@@ -17,6 +17,10 @@ test.each([
   expect(attemptCost(at(seconds), 'cloudrun-jobs')).toBeCloseTo(usd, 6);
 });
 
+test('C45: what never started costs nothing', () => {
+  expect(attemptCost({ ...at(600), runningMs: null }, 'cloudrun-jobs')).toBe(0);
+});
+
 test('without a price there is none', () => {
   expect(attemptCost(at(600, null), 'cloudrun-jobs')).toBeNull();
 });

@@ -288,11 +288,22 @@ describe('while it runs', () => {
       expect(decide(run({ history }), facts, at(1800 + 3600)).kind).toBe('take-claim');
     });
 
-    test('is not waited for until its deadline', () => {
-      const terms = { ...run().terms, ttlSeconds: 1200 };
-      expect(decide(run({ terms }), facts, at(1199)).kind).toBe('rest');
-      expect(decide(run({ terms }), facts, at(1200)).kind).toBe('take-claim');
-    });
+    test.each([
+      // Wait, time to live, deadline after the order: the wait, at least 600 s, the time, 30 s.
+      [3600, 1200, 4830],
+      [0, 1200, 1830],
+      // Signed addresses hold for twelve hours, 1800 s of which are for what comes before.
+      [3600, 41_400, 600 + 41_400 + 30],
+      [604_800, 7200, 34_800 + 7200 + 30],
+    ])(
+      'of %i s to wait and %i s to live has its deadline %i s after the order',
+      (wait, ttl, after) => {
+        const terms = { ...run().terms, waitForCapacitySeconds: wait, ttlSeconds: ttl };
+        const begun = run({ state: 'ACCEPTED', attempts: [], dueMs: NOW_MS, terms });
+        const next = written(decide(begun, seen({ turn: granted }), submit()));
+        expect(next.attempts[0]?.intents[0]?.deadlineSeconds).toBe(NOW_MS / 1000 + after);
+      },
+    );
 
     test('has ten minutes, however little the run waits', () => {
       const terms = { ...run().terms, waitForCapacitySeconds: 0 };

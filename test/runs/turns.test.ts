@@ -158,4 +158,11 @@ describe('the cool-down', () => {
     const turn = await other.take(store, REGION, START_MS, LATER_MS);
     expect(turn).toEqual({ kind: 'granted', atMs: untilMs });
   });
+
+  test('one that a fast clock has noted lasts no longer than any other', async () => {
+    const { store } = open();
+    await new Turns(PACE).coolDown(store, REGION, null, START_MS + 300_000);
+    const untilMs = await new Turns(PACE).coolUntilMs(store, REGION, START_MS);
+    expect(untilMs).toBe(START_MS + 64_000);
+  });
 });

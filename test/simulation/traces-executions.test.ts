@@ -120,7 +120,7 @@ describe('a call that freezes, and is made long after another one was', () => {
   test('C73: it comes after the end: nothing of it works, and nothing is left', async () => {
     const kernel = freeze(20 * MINUTE_MS, undefined);
     kernel.request(REQUEST);
-    await kernel.run(120 * MINUTE_MS);
+    await kernel.run(180 * MINUTE_MS);
     expect(executions(kernel)).toHaveLength(2);
     expect(kernel.works).toHaveLength(1);
     expect(kernel.result('j1')).toMatchObject({ status: 'SUCCEEDED' });

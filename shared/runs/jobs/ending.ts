@@ -1,6 +1,6 @@
 // How an execution ended: the platform's word about it and its tasks, and the tasks' own markers.
 import { CloudError } from '#shared/cloud/errors.ts';
-import type { Execution, ExecutionCondition, ExecutionName, Task } from '#shared/cloud/run-jobs.ts';
+import type { Execution, ExecutionCondition, Task } from '#shared/cloud/run-jobs.ts';
 import {
   type ExecutionEnding,
   executionEnding,
@@ -12,9 +12,8 @@ import type { Attempt } from '#shared/lifecycle/record.ts';
 import { taskMarkerObject } from '#shared/plan/objects.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 import { knownExecutions } from '#shared/runs/jobs/executions.ts';
+import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 import type { Work } from '#shared/runs/runtime.ts';
-
-const AT_ONCE = 16;
 
 /** Read only after the execution is known to have ended; the markers last. */
 export async function readExecutionEnding(
@@ -27,8 +26,10 @@ export async function readExecutionEnding(
   if (name === undefined) return 'none';
   const reply = await deps.jobs.getExecution(name);
   if (reply.kind === 'gone') return 'none';
-  if (reply.kind === 'unknown' || reply.execution.completedMs === null) return 'unknown';
+  if (reply.kind === 'unknown') return 'unknown';
   const { execution } = reply;
+  const { completedMs } = execution;
+  if (completedMs === null) return 'unknown';
   try {
     const tasks = await deps.jobs.listTasks(name);
     const markers = await readTaskMarkers(deps, attempt, execution.taskCount);
@@ -36,7 +37,7 @@ export async function readExecutionEnding(
       taskCount: execution.taskCount,
       cancelled: isCancelled(execution),
       message: messageOf(execution.conditions),
-      endedMs: execution.completedMs ?? deps.clock.nowMs(),
+      endedMs: completedMs,
       tasks: tasks.map(taskReport),
       markers,
     });
@@ -73,18 +74,13 @@ async function readTaskMarkers(
   const markers = new Map<number, Marker>();
   // The marker of a single task is the attempt's own, and read as such.
   if (count === 1) return markers;
-  let next = 0;
-  const worker = async () => {
-    for (let index = next++; index < count; index = next++) {
-      const reply = await deps.store.read(taskMarkerObject(attempt.instance, index));
-      if (reply.kind === 'absent') continue;
-      const reading = readMarker(reply.bytes);
-      if (reading.kind === 'unreadable') continue;
-      const { marker } = reading;
-      if (isTerminal(marker) && speaksFor(marker, attempt)) markers.set(index, marker);
-    }
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  await mapBounded([...Array(count).keys()], async (index) => {
+    const reply = await deps.store.read(taskMarkerObject(attempt.instance, index));
+    const reading = reply.kind === 'absent' ? null : readMarker(reply.bytes);
+    if (reading?.kind !== 'marker') return;
+    const { marker } = reading;
+    if (isTerminal(marker) && speaksFor(marker, attempt)) markers.set(index, marker);
+  });
   return markers;
 }
 
@@ -105,7 +101,7 @@ export async function readStart(
   const execution = intent?.instanceId;
   if (intent === undefined || !execution) return { kind: 'unknown' };
   const { region, machineType: job } = intent.candidate;
-  const reply = await deps.jobs.getExecution({ region, job, execution } satisfies ExecutionName);
+  const reply = await deps.jobs.getExecution({ region, job, execution });
   if (reply.kind === 'unknown') return { kind: 'unknown' };
   if (reply.kind === 'gone') return { kind: 'succeeded', instanceId: execution };
   const { conditions, completedMs, startedMs, succeededCount } = reply.execution;

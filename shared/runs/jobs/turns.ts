@@ -61,11 +61,8 @@ export class Turns {
 
   /** The earliest free turn; `later` when it comes at or after `untilMs`: nothing is reserved then. */
   async take(store: ObjectStore, region: string, nowMs: number, untilMs: number): Promise<Turn> {
-    const cool = await readCoolDown(store, region);
-    const fromMs = Math.max(
-      nowMs - (this.#pace.submitBurst - 1) * this.#slotMs,
-      cool?.untilMs ?? 0,
-    );
+    const coolMs = await this.coolUntilMs(store, region, nowMs);
+    const fromMs = Math.max(nowMs - (this.#pace.submitBurst - 1) * this.#slotMs, coolMs ?? 0);
     const first = Math.ceil(fromMs / this.#slotMs);
     for (let count = 0; count < TRIES_MAX; count++) {
       const slot = Math.max(first, this.#next.get(region) ?? 0);
@@ -100,7 +97,9 @@ export class Turns {
   /** Until when nobody calls; null: one may. */
   async coolUntilMs(store: ObjectStore, region: string, nowMs: number): Promise<number | null> {
     const cool = await readCoolDown(store, region);
-    return cool !== null && cool.untilMs > nowMs ? cool.untilMs : null;
+    // A clock that is fast must not hold everybody up for longer than any cool-down lasts.
+    const longestMs = nowMs + this.#pace.backoffCapSeconds * 1000;
+    return cool !== null && cool.untilMs > nowMs ? Math.min(cool.untilMs, longestMs) : null;
   }
 
   /** Notes an answer of "too many"; gives the end of the cool-down that holds now. */
