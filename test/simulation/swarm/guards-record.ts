@@ -83,8 +83,8 @@ ${SWAP}`,
     edits: [
       {
         file: 'shared/lifecycle/decide-placement.ts',
-        find: '    if (intent.repeated === true) return',
-        replace: '    if (intent.number > 0) return',
+        find: '    if (intent.repeated === true && mine) return',
+        replace: '    if (mine) return',
       },
     ],
   },
