@@ -115,7 +115,7 @@ export const CASES: readonly Case[] = [
     result: { status: 'TIMED_OUT', cause: 'timeout' },
     executions: 1,
     async play(stage) {
-      await stage.request({ timeoutSeconds: 5 }, ['hangs']);
+      await stage.request({ timeoutSeconds: 40 }, ['hangs']);
       await ended(stage);
     },
   },

@@ -14,16 +14,27 @@ const PROGRAM = `
     fs.writeFileSync(root + '/out/result.json', restored ? 'resumed' : 'from the beginning');
   }
   if (behaviour === 'hangs') setInterval(() => {}, 1000);
-  else setTimeout(() => process.exit(behaviour.exit), 1500);
+  else {
+    const { HOLD: hold, MAYFLY_ATTEMPT: attempt } = process.env;
+    const end = () => process.exit(behaviour.exit);
+    if (hold === undefined) end();
+    setInterval(() => fs.existsSync(hold + '-' + attempt) && end(), 20);
+  }
 `;
 
-export function bodyText(runId: string, change: object, attempts: readonly Behaviour[]): string {
+/** `hold`: an attempt that is to end does so when the file of that name and its number is there. */
+export function bodyText(
+  runId: string,
+  change: object,
+  attempts: readonly Behaviour[],
+  hold?: string,
+): string {
   return JSON.stringify({
     runId,
     runtime: 'cloudrun-jobs',
     resources: { class: 'S', base: 'base-ml' },
     command: ['node', '-e', PROGRAM],
-    env: { ATTEMPTS: JSON.stringify(attempts) },
+    env: { ATTEMPTS: JSON.stringify(attempts), ...(hold === undefined ? {} : { HOLD: hold }) },
     ttlSeconds: 3600,
     ...change,
   });

@@ -1,5 +1,7 @@
 // The stage of real processes: the functions, the supervisor of each task and its command each as a process
 // of their own, over the local cloud's sockets.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { vi } from 'vitest';
 import type { Installation } from '#scripts/local-cloud/deployment/installation.ts';
 import { publish, sweepJobName } from '#scripts/local-cloud/deployment/layout.ts';
@@ -10,18 +12,25 @@ import { envOf, executionsOf, isRunning } from '#test/simulation/swarm/jobs.ts';
 
 const LIMIT_MS = 120_000;
 const POLL_MS = 50;
+const SWEEP_MS = 15_000;
 
 export class ProcessStage implements Stage {
   readonly runId: string;
   readonly bucket: string;
   readonly #installation: Installation;
   readonly #sweeps: () => number;
+  readonly #hold: string;
 
-  constructor(runId: string, installation: Installation, sweeps: () => number) {
+  constructor(
+    runId: string,
+    installation: Installation,
+    { sweeps, folder }: { readonly sweeps: () => number; readonly folder: string },
+  ) {
     this.runId = runId;
     this.bucket = installation.deployment.bucket;
     this.#installation = installation;
     this.#sweeps = sweeps;
+    this.#hold = join(folder, runId);
   }
 
   get #world() {
@@ -34,7 +43,10 @@ export class ProcessStage implements Stage {
   }
 
   async request(change: object, attempts: readonly Behaviour[]): Promise<void> {
-    await publish(this.#installation.deployment, bodyText(this.runId, change, attempts));
+    await publish(
+      this.#installation.deployment,
+      bodyText(this.runId, change, attempts, this.#hold),
+    );
   }
 
   async cancel(): Promise<void> {
@@ -97,17 +109,37 @@ export class ProcessStage implements Stage {
 
   async sweep(): Promise<void> {
     const before = this.#sweeps();
+    await this.#startSweep();
+    await this.until(() => this.#sweeps() > before);
+  }
+
+  async #startSweep(): Promise<void> {
     const { deployment } = this.#installation;
     const url = `${deployment.baseUrl}/v1/${sweepJobName(deployment)}:run`;
     const reply = await fetch(url, { method: 'POST' });
     if (!reply.ok) throw new Error(`${url}: ${reply.status}`);
-    await this.until(() => this.#sweeps() > before);
+  }
+
+  /** A command ends only when the record knows that it runs: how long the news takes is no matter. */
+  #release(): void {
+    const { state, attempts } = this.record() ?? {};
+    if (state === 'RUNNING') writeFileSync(`${this.#hold}-${attempts.length}`, '');
   }
 
   async until(what: () => boolean): Promise<void> {
     const check = () => {
+      this.#release();
       if (!what()) throw new Error(`${this.runId}: ${JSON.stringify(this.record())}`);
     };
-    await vi.waitFor(check, { timeout: LIMIT_MS, interval: POLL_MS });
+    // A signal that is repeated comes late: the sweep passes more often than every two minutes here.
+    for (let tries = 0; tries < LIMIT_MS / SWEEP_MS; tries++) {
+      try {
+        await vi.waitFor(check, { timeout: SWEEP_MS, interval: POLL_MS });
+        return;
+      } catch {
+        await this.#startSweep();
+      }
+    }
+    check();
   }
 }

@@ -1,4 +1,7 @@
 // The suite with real processes, the functions' and the tasks'.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import {
   type Installation,
@@ -11,6 +14,7 @@ import { ProcessStage } from '#test/conformance/process-stage.ts';
 
 const LIMIT_MS = 240_000;
 const watch = new SweepWatch();
+const folder = mkdtempSync(join(tmpdir(), 'mayfly-conformance-'));
 let installation: Installation;
 
 beforeAll(async () => {
@@ -21,8 +25,11 @@ beforeAll(async () => {
     onLog: (_name, line) => watch.see(line),
   });
 }, LIMIT_MS);
-afterAll(() => installation[Symbol.asyncDispose](), LIMIT_MS);
+afterAll(async () => {
+  await installation[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+}, LIMIT_MS);
 
 playAll('C165, C167, C168: with real processes', CASES, async (runId) => {
-  return new ProcessStage(runId, installation, () => watch.passes);
+  return new ProcessStage(runId, installation, { sweeps: () => watch.passes, folder });
 });
