@@ -1,7 +1,7 @@
 // signals: something has happened to one of our machines or executions, or a task tells of itself. A
-// signal is only a hint to look: machine and record are read afresh and decided as the sweep would. Signals that are lost, late, forged or repeated
-// change nothing but speed, and what cannot be read is acknowledged and counted. The last entry of a
-// delete never makes a further delete: our own would go round and round.
+// signal is only a hint to look: machine and record are read afresh and decided as the sweep would. Signals
+// that are lost, late, forged or repeated change nothing but speed, and what cannot be read is acknowledged
+// and counted. The last entry of a delete never makes a further delete: our own would go round and round.
 import {
   type JobEntry,
   readCompletionEntry,

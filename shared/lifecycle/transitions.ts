@@ -25,8 +25,9 @@ export type RunState = (typeof LIVE_STATES)[number] | FinalState;
 
 /**
  * From each state to those that may follow it directly; anything else is a programming error. A record
- * is first written as PLACING, as WAITING where no quota has room, or with its end. RUNNING is noted of PROVISIONING alone; a cancel of a
- * live attempt goes through STOPPING; only placement finds no capacity.
+ * is first written as PLACING, as WAITING where no quota has room or no turn is left, or with its end.
+ * RUNNING is noted of PROVISIONING alone; a cancel of a live attempt goes through STOPPING; only placement
+ * finds no capacity.
  */
 export const TRANSITIONS: Readonly<Record<RunState, readonly RunState[]>> = {
   ACCEPTED: ['PLACING', 'FAILED', 'CANCELLED'],

@@ -154,10 +154,12 @@ function orderIntent(
   });
   const placing = withState(ordered, 'PLACING', context.nowMs);
   const dueMs = context.nowMs + PLACEMENT_LEASE_MS;
+  // Tasks may create their marker, and not overwrite one.
+  const announced = number === 1 && record.runtime === 'gce';
   return {
     kind: 'write',
     record: { ...placing, dueMs },
-    effects: number === 1 ? [{ kind: 'provisioning-marker' }] : [],
+    effects: announced ? [{ kind: 'provisioning-marker' }] : [],
   };
 }
 

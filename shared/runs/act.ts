@@ -32,8 +32,6 @@ export async function perform(
       await publishLook(deps, record);
       return;
     case 'provisioning-marker': {
-      // Tasks may create their marker, and not overwrite one.
-      if (record.runtime !== 'gce') return;
       const attempt = record.attempts.at(-1);
       if (attempt === undefined) throw new Error(`run ${record.runId} has no attempt to mark`);
       await deps.store.write(

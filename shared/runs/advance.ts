@@ -19,7 +19,7 @@ import { readClaim, sealMarker, takeClaim } from '#shared/runs/claim.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 import { gce } from '#shared/runs/gce.ts';
 import { jobs } from '#shared/runs/jobs/jobs.ts';
-import { readMarkerFact } from '#shared/runs/observe.ts';
+import { readMarkerFact, readQuotas } from '#shared/runs/observe.ts';
 import { type LoadedRecord, loadRecord, swapRecord } from '#shared/runs/record-store.ts';
 import type { Runtime, Work } from '#shared/runs/runtime.ts';
 
@@ -298,7 +298,7 @@ class Pass {
         });
       }
       case 'read-quotas':
-        return this.#see({ quotas: await runtime.readQuotas(deps, record.runId, step.scopes) });
+        return this.#see({ quotas: await readQuotas(deps, record.runId, step.scopes) });
       case 'read-ending': {
         const ending = await runtime.readEnding(deps, this.#work(), step.zone, step.instanceId);
         return this.#see({ endings: { ...this.#seen.endings, [step.instanceId]: ending } });

@@ -5,7 +5,6 @@ import {
   readEnding,
   readMachineFact,
   readOperationFact,
-  readQuotas,
 } from '#shared/runs/observe.ts';
 import type { Runtime } from '#shared/runs/runtime.ts';
 
@@ -19,7 +18,6 @@ export const gce: Runtime = {
   readOperation: (deps, _work, { zone, operation }) => readOperationFact(deps, zone, operation),
   readEnding: (deps, _work, zone, id) => readEnding(deps, zone, id),
   readBootReport: (deps, { attempt }, zone) => readBootReportOf(deps, attempt.instance, zone),
-  readQuotas,
   takeTurn: async ({ clock }) => ({ kind: 'granted', atMs: clock.nowMs() }),
   forget: async () => {},
 };

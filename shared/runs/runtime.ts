@@ -10,7 +10,6 @@ import type {
   Turn,
 } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
-import type { Quotas } from '#shared/plan/quota.ts';
 import type { Creation } from '#shared/runs/act.ts';
 import type { RunDeps } from '#shared/runs/deps.ts';
 
@@ -42,7 +41,6 @@ export interface Runtime {
     id: string,
   ): Promise<MachineEnding | ExecutionEnding | 'unknown'>;
   readBootReport(deps: RunDeps, work: Work, zone: string): Promise<BootReport | null>;
-  readQuotas(deps: RunDeps, runId: string, scopes: readonly string[]): Promise<Quotas>;
   /** A turn among calls that are made at a bounded rate; at once where there is no such bound. */
   takeTurn(deps: RunDeps, region: string, untilMs: number): Promise<Turn>;
   /** What an ended run leaves beside its machines. */

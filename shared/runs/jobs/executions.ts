@@ -73,11 +73,8 @@ async function lookUp(
   region: string,
   live: boolean,
 ): Promise<MachineFact> {
-  const jobs = attempt.intents.filter(({ candidate }) => candidate.region === region);
-  const job = jobs.at(-1)?.candidate.machineType;
-  if (job === undefined) return { kind: 'gone' };
   try {
-    const all = await executionsOf(deps, region, job, attempt.nonce);
+    const all = await executionsOf(deps, attempt, region);
     const running = all.filter(({ completedMs }) => completedMs === null);
     const [ended] = all;
     if (!live && running.length === 0 && ended !== undefined) {
@@ -98,29 +95,28 @@ export async function lookUpNames(
   attempt: Attempt,
   region: string,
 ): Promise<ExecutionName[]> {
-  const here = attempt.intents.filter(({ candidate }) => candidate.region === region);
-  const jobs = [...new Set(here.map(({ candidate }) => candidate.machineType))];
-  const found = await Promise.all(
-    jobs.map((job) => executionsOf(deps, region, job, attempt.nonce)),
-  );
+  const found = await executionsOf(deps, attempt, region);
   return found
-    .flat()
     .filter(({ completedMs }) => completedMs === null)
     .map(({ name, job }) => ({ region, job, execution: name }));
 }
 
+/** All with the attempt's nonce, of every Job in the region that it was asked of. */
 async function executionsOf(
   deps: RunDeps,
+  { intents, nonce }: Attempt,
   region: string,
-  job: string,
-  nonce: string,
 ): Promise<Execution[]> {
+  const here = intents.filter(({ candidate }) => candidate.region === region);
+  const jobs = new Set(here.map(({ candidate }) => candidate.machineType));
   const { adoptLookbackSeconds } = deps.settings.plan.jobs;
   const sinceMs = deps.clock.nowMs() - adoptLookbackSeconds * 1000;
   const found: Execution[] = [];
-  for await (const execution of listExecutions(deps, region, job)) {
-    const recent = execution.createdMs === null || execution.createdMs >= sinceMs;
-    if (recent && execution.env.MAYFLY_NONCE === nonce) found.push(execution);
+  for (const job of jobs) {
+    for await (const execution of listExecutions(deps, region, job)) {
+      const recent = execution.createdMs === null || execution.createdMs >= sinceMs;
+      if (recent && execution.env.MAYFLY_NONCE === nonce) found.push(execution);
+    }
   }
   return found;
 }

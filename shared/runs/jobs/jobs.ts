@@ -1,7 +1,6 @@
 // The runtime of Cloud Run Jobs: what the driver asks of a machine, answered by an execution.
 
 import { bootstrapObject } from '#shared/plan/objects.ts';
-import { gce } from '#shared/runs/gce.ts';
 import { readExecutionEnding, readStart } from '#shared/runs/jobs/ending.ts';
 import { knownExecutions, lookUpNames, readExecutionFact } from '#shared/runs/jobs/executions.ts';
 import { startExecution } from '#shared/runs/jobs/start.ts';
@@ -27,7 +26,6 @@ export const jobs: Runtime = {
   readOperation: readStart,
   readEnding: readExecutionEnding,
   readBootReport: async () => null,
-  readQuotas: gce.readQuotas,
   takeTurn: async ({ turns, store, clock }, region, untilMs) =>
     await turns.take(store, region, clock.nowMs(), untilMs),
   /** Of a single task it is gone already. */
