@@ -14,6 +14,8 @@ const JOB = {
   resources: { class: 'S', base: 'base-ml' },
   command: ['python', 'fit.py'],
   ttlSeconds: 3600,
+  // Its deadline allows for this wait.
+  waitForCapacitySeconds: 0,
 };
 
 const WORLDS = [
