@@ -82,7 +82,7 @@ test('C49, C50, C51, C52, C54: a plan of a job shows the call that would start i
   const preview = JSON.parse(ended.stdout);
   expect(Object.keys(preview)).toEqual(SHAPE);
   expect(preview).toMatchObject({
-    deadline: '2026-12-01T14:10:30.000Z',
+    deadline: '2026-12-01T15:00:30.000Z',
     instance: null,
     startupScript: null,
     shutdownScript: null,
@@ -97,7 +97,7 @@ test('C49, C50, C51, C52, C54: a plan of a job shows the call that would start i
             { name: 'MAYFLY_RUN_ID', value: 'fit-9' },
             { name: 'MAYFLY_ATTEMPT', value: '1' },
             { name: 'MAYFLY_NONCE', value: '0'.repeat(32) },
-            { name: 'MAYFLY_DEADLINE', value: '2026-12-01T14:10:30.000Z' },
+            { name: 'MAYFLY_DEADLINE', value: '2026-12-01T15:00:30.000Z' },
           ],
         },
       ],
