@@ -21,6 +21,10 @@ import { keyMethods } from '#scripts/local-cloud/keys.ts';
 import { loggingMethods } from '#scripts/local-cloud/logging/entries.ts';
 import { sinkMethods } from '#scripts/local-cloud/logging/sinks.ts';
 import { metadataMethods } from '#scripts/local-cloud/metadata/answers.ts';
+import { accountMethods } from '#scripts/local-cloud/project/accounts.ts';
+import { functionMethods } from '#scripts/local-cloud/project/functions.ts';
+import { policyMethods } from '#scripts/local-cloud/project/policies.ts';
+import { serviceMethods } from '#scripts/local-cloud/project/services.ts';
 import { subscriptionMethods } from '#scripts/local-cloud/pubsub/subscriptions.ts';
 import { topicMethods } from '#scripts/local-cloud/pubsub/topics.ts';
 import { executionMethods } from '#scripts/local-cloud/run/executions.ts';
@@ -65,6 +69,10 @@ const SERVICES: readonly Methods[] = [
   secretMethods,
   loggingMethods,
   sinkMethods,
+  serviceMethods,
+  accountMethods,
+  functionMethods,
+  policyMethods,
   localMethods,
 ];
 

@@ -117,6 +117,18 @@ const plantFaults: Control = ({ world }, body) => {
   return ok({ planted: faults.length });
 };
 
+/** `{ principal, permission }`: takes the permission out of every grant of the account. */
+const revoke: Control = ({ world }, body) => {
+  const { grants } = world.iam;
+  world.iam.grants =
+    grants?.map((grant) =>
+      grant.principal === body.principal
+        ? { ...grant, permissions: grant.permissions.filter((one) => one !== body.permission) }
+        : grant,
+    ) ?? null;
+  return ok({});
+};
+
 const plantOutcome: Control = ({ world }, body) => {
   world.compute.outcomes.push({ outcome: readOutcome(body), used: 0 });
   return ok({});
@@ -141,6 +153,7 @@ export const localMethods: Methods = {
   'local.run.log': control(writeTaskLine),
   'local.run.start': control(plantStart),
   'local.storage.bucket': control(setBucket),
+  'local.iam.revoke': control(revoke),
   'local.secret': control(plantSecret),
   'local.faults.plant': control(plantFaults),
   'local.faults.clear': control(({ world }) => {

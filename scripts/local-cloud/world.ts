@@ -12,6 +12,7 @@ import {
   type WorldChoices,
   type WorldOptions,
 } from '#scripts/local-cloud/options.ts';
+import { createProject, type ProjectState } from '#scripts/local-cloud/project/state.ts';
 import { createPubsub, type PubsubState } from '#scripts/local-cloud/pubsub/state.ts';
 import { Random } from '#scripts/local-cloud/random.ts';
 import { createRun, type RunState } from '#scripts/local-cloud/run/state.ts';
@@ -36,6 +37,7 @@ export interface World {
   readonly scheduler: SchedulerState;
   readonly secrets: SecretsState;
   readonly logging: LoggingState;
+  readonly project: ProjectState;
   /** Where clients reach the world: in `mediaLink` and `selfLink`. The server sets its own. */
   baseUrl: string;
 }
@@ -59,6 +61,7 @@ export function createWorld(choices: WorldChoices = {}): World {
     scheduler: createScheduler(),
     secrets: createSecrets(options.secrets),
     logging: createLogging(),
+    project: createProject(),
     baseUrl: 'https://www.googleapis.com',
   };
 }

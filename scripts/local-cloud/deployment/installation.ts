@@ -19,6 +19,7 @@ import {
   startFunctions,
 } from '#scripts/local-cloud/deployment/function-processes.ts';
 import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
+import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
 import {
   type FunctionName,
   type LocalDeployment,
@@ -116,7 +117,9 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     }),
   );
   const deployment = deploymentOf(cloud.baseUrl, functions.urls);
-  await layOutDeployment(deployment);
+  const { projectNumber } = cloud.world.options.compute;
+  const environment = localEnvironment(cloud.baseUrl);
+  await layOutDeployment(deployment, identityCalls(deployment, environment, projectNumber));
   const kept = stack.move();
   return {
     cloud,

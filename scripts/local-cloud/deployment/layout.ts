@@ -29,20 +29,29 @@ export interface LocalDeployment {
   /** The account that pushes speak for, and what their tokens are meant for. */
   readonly pushAccount: string;
   readonly audience: string;
+  /** Of the objects of a run; 30 unless given. */
+  readonly retentionDays?: number;
   /** Base URLs of the running functions; no trailing slash. */
   readonly functionUrls: Readonly<Record<FunctionName, string>>;
 }
 
-const TOPICS = ['run-requests', 'run-status', 'run-signals', 'run-results', 'run-events', 'dead'];
+export const TOPICS = [
+  'run-requests',
+  'run-status',
+  'run-signals',
+  'run-results',
+  'run-events',
+  'dead',
+];
 const CALL_TIMEOUT_MS = 30_000;
 const DAY_SECONDS = 86_400;
-const ACK_DEADLINE_SECONDS = 600;
-const RETRY_POLICY = { minimumBackoff: '10s', maximumBackoff: '600s' };
-const DELIVERY_ATTEMPTS_MAX = 100;
+export const ACK_DEADLINE_SECONDS = 600;
+export const RETRY_POLICY = { minimumBackoff: '10s', maximumBackoff: '600s' };
+export const DELIVERY_ATTEMPTS_MAX = 100;
 /** Cloud Scheduler's shortest steps are minutes: the sweep's period of 120 s. */
 const SWEEP_SCHEDULE = '*/2 * * * *';
 
-interface Subscription {
+export interface Subscription {
   readonly name: string;
   readonly topic: string;
   readonly function: FunctionName;
@@ -51,7 +60,7 @@ interface Subscription {
   readonly deadLetters: boolean;
 }
 
-const SUBSCRIPTIONS: readonly Subscription[] = [
+export const SUBSCRIPTIONS: readonly Subscription[] = [
   {
     name: 'submit',
     topic: 'run-requests',
@@ -94,7 +103,7 @@ const SUBSCRIPTIONS: readonly Subscription[] = [
   },
 ];
 
-const NOTIFICATIONS = [
+export const NOTIFICATIONS = [
   { prefix: MARKER_PREFIX, topic: 'run-status' },
   { prefix: RESULT_PREFIX, topic: 'run-results' },
   { prefix: REJECTED_PREFIX, topic: 'run-results' },
@@ -110,12 +119,14 @@ export interface SetUpCall {
 
 /** Everything that a deployment needs, in the order in which it can be made. */
 export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
-  const { project, bucket, deployment: name, region } = deployment;
+  const { project, bucket, deployment: name, region, retentionDays = 30 } = deployment;
   const bucketBody = {
     name: bucket,
     location: region,
     iamConfiguration: { uniformBucketLevelAccess: { enabled: true } },
     softDeletePolicy: { retentionDurationSeconds: '0' },
+    versioning: { enabled: false },
+    lifecycle: { rule: lifecycleRules(retentionDays) },
   };
   return [
     { verb: 'POST', path: `/storage/v1/b?project=${project}`, body: bucketBody },
@@ -144,9 +155,26 @@ export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
   ];
 }
 
+/** What a run leaves behind; request and result, which keep its id taken, go a day after the rest. */
+export const KEPT_WHILE_TAKEN = ['runs/state/', RESULT_PREFIX];
+export const KEPT_SHORTER = [
+  ...['runs/work/', MARKER_PREFIX, 'runs/bootstrap/', 'runs/ended/', 'runs/dead/', REJECTED_PREFIX],
+];
+
+function lifecycleRules(retentionDays: number) {
+  const rule = (matchesPrefix: readonly string[], age: number) => ({
+    action: { type: 'Delete' },
+    condition: { age, matchesPrefix },
+  });
+  return [rule(KEPT_SHORTER, retentionDays), rule(KEPT_WHILE_TAKEN, retentionDays + 1)];
+}
+
 /** Makes it all; throws with the service's own words when something is refused. */
-export async function layOutDeployment(deployment: LocalDeployment): Promise<void> {
-  for (const call of setUpCalls(deployment)) await send(deployment.baseUrl, call);
+export async function layOutDeployment(
+  deployment: LocalDeployment,
+  more: readonly SetUpCall[] = [],
+): Promise<void> {
+  for (const call of [...setUpCalls(deployment), ...more]) await send(deployment.baseUrl, call);
 }
 
 /** Publishes a request as any publisher would, and gives the message's id. */

@@ -12,6 +12,7 @@ const PROJECT = '/compute/v1/projects/{project}';
 const SECRETS = '/v1/projects/{project}/secrets';
 const RUN = '/v2/projects/{project}/locations/{location}';
 const KNATIVE = '/apis/run.googleapis.com/v1/namespaces/{namespace}';
+const ACCOUNTS = '/v1/projects/{project}/serviceAccounts';
 const JOBS = '/v1/projects/{project}/locations/{location}/jobs';
 
 const routes = (text: string): Route[] =>
@@ -29,12 +30,15 @@ const storageRoutes = ['/storage/v1', ''].flatMap((base) =>
     GET    ${base}/b                                    storage.buckets.list
     POST   ${base}/b                                    storage.buckets.insert
     GET    ${base}/b/{bucket}                           storage.buckets.get
+    PATCH  ${base}/b/{bucket}                           storage.buckets.patch
+    DELETE ${base}/b/{bucket}                           storage.buckets.delete
     GET    ${base}/b/{bucket}/o                         storage.objects.list
     GET    ${base}/b/{bucket}/o/{object}                storage.objects.get
     DELETE ${base}/b/{bucket}/o/{object}                storage.objects.delete
     PATCH  ${base}/b/{bucket}/o/{object}                storage.objects.patch
     GET    ${base}/b/{bucket}/notificationConfigs       storage.notifications.list
     POST   ${base}/b/{bucket}/notificationConfigs       storage.notifications.insert
+    DELETE ${base}/b/{bucket}/notificationConfigs/{notification} storage.notifications.delete
     POST   ${base}/b/{sourceBucket}/o/{sourceObject}/rewriteTo/b/{destinationBucket}/o/{destinationObject} storage.objects.rewrite
     POST   ${base}/b/{sourceBucket}/o/{sourceObject}/copyTo/b/{destinationBucket}/o/{destinationObject}    storage.objects.copy
   `),
@@ -129,6 +133,32 @@ export const ROUTES: readonly Route[] = [
     DELETE /v2/projects/{project}/sinks/{sink}          logging.projects.sinks.delete
 
     POST   /v1/projects/-/serviceAccounts/{account}:signBlob  iamcredentials.projects.serviceAccounts.signBlob
+
+    POST   /v1/projects/{project}/topics/{topic}:setIamPolicy                 pubsub.topics.setIamPolicy
+    GET    /v1/projects/{project}/topics/{topic}:getIamPolicy                 pubsub.topics.getIamPolicy
+    POST   /v1/projects/{project}/subscriptions/{subscription}:setIamPolicy   pubsub.subscriptions.setIamPolicy
+    GET    /v1/projects/{project}/subscriptions/{subscription}:getIamPolicy   pubsub.subscriptions.getIamPolicy
+    POST   ${RUN}/services/{service}:setIamPolicy              run.services.setIamPolicy
+    GET    ${RUN}/services/{service}:getIamPolicy              run.services.getIamPolicy
+    POST   /v3/projects/{project}:setIamPolicy                 resourcemanager.projects.setIamPolicy
+    POST   /v3/projects/{project}:getIamPolicy                 resourcemanager.projects.getIamPolicy
+    POST   /v3/iam:troubleshoot                                policytroubleshooter.iam.troubleshoot
+
+    POST   ${ACCOUNTS}                                  iam.serviceAccounts.create
+    GET    ${ACCOUNTS}/{account}                        iam.serviceAccounts.get
+    DELETE ${ACCOUNTS}/{account}                        iam.serviceAccounts.delete
+    POST   ${ACCOUNTS}/{account}:disable                iam.serviceAccounts.disable
+    POST   ${ACCOUNTS}/{account}:enable                 iam.serviceAccounts.enable
+    POST   ${ACCOUNTS}/{account}:setIamPolicy           iam.serviceAccounts.setIamPolicy
+    POST   ${ACCOUNTS}/{account}:getIamPolicy           iam.serviceAccounts.getIamPolicy
+
+    GET    /v1/projects/{project}/services                     serviceusage.services.list
+    POST   /v1/projects/{project}/services/{service}:enable    serviceusage.services.enable
+    POST   /v1/projects/{project}/services/{service}:disable   serviceusage.services.disable
+
+    POST   ${RUN}/functions                             cloudfunctions.functions.create
+    GET    ${RUN}/functions/{function}                  cloudfunctions.functions.get
+    DELETE ${RUN}/functions/{function}                  cloudfunctions.functions.delete
 
     GET    /oauth2/v3/certs                             oauth2.certs
   `).filter(({ method }) => method !== ''),

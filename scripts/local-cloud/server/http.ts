@@ -167,6 +167,7 @@ export async function handleRequest(
   }
   const answer = runtime.perform(call);
   const reply = call.method.startsWith('storage.xml.') ? asXml(answer) : answer;
+  response.setHeader('date', new Date(runtime.nowMs()).toUTCString());
   const uploadId = reply.headers['x-guploader-uploadid'];
   if (uploadId === undefined) {
     sendReply(request, response, reply);

@@ -4,6 +4,7 @@ import { refuse } from '#scripts/local-cloud/api-errors.ts';
 import {
   type Call,
   type Context,
+  empty,
   type Methods,
   ok,
   type Reply,
@@ -146,7 +147,22 @@ function listConfigs(context: Context, call: Call): Reply {
   return ok({ kind: 'storage#notifications', items });
 }
 
+function deleteConfig(context: Context, call: Call): Reply {
+  const found = findBucket(context, call.params.bucket);
+  if ('refusal' in found) {
+    return found.refusal;
+  }
+  const { notifications } = found.value;
+  const index = notifications.findIndex(({ id }) => id === call.params.notification);
+  if (index < 0) {
+    return refuse(404, 'notFound', `There is no notification ${call.params.notification}.`);
+  }
+  notifications.splice(index, 1);
+  return empty(204);
+}
+
 export const notificationMethods: Methods = {
   'storage.notifications.insert': insertConfig,
   'storage.notifications.list': listConfigs,
+  'storage.notifications.delete': deleteConfig,
 };

@@ -42,6 +42,8 @@ export interface Bucket {
   /** When each name was last changed, for the limit of one change a second. */
   readonly changedMs: Map<string, number>;
   metageneration: number;
+  /** What a caller may set of its resource: location, lifecycle, softDeletePolicy … */
+  settings: JsonObject;
   /** False: every call about the bucket is answered with 503, as if it were away. */
   available: boolean;
 }
@@ -77,6 +79,7 @@ export function createBucket(name: string): Bucket {
     notifications: [],
     changedMs: new Map(),
     metageneration: 1,
+    settings: {},
     available: true,
   };
 }
