@@ -4,7 +4,8 @@
 import { createHash } from 'node:crypto';
 import { type HttpFunction, http, type Request } from '@google-cloud/functions-framework';
 import { z } from 'zod';
-import type { Log } from '#shared/cloud/log.ts';
+import { type Log, tracedLog } from '#shared/cloud/log.ts';
+import { traceparentOf } from '#shared/plan/trace-context.ts';
 import { openEnvelope, type PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { systemLog } from '#shared/runs/real-deps.ts';
@@ -25,12 +26,14 @@ export interface PushFunction {
   readonly routes: ReadonlyMap<string, Handle>;
   /** Called for a body that is no envelope: Pub/Sub must not repeat it for ever. */
   readonly onUnreadable: (push: UnreadablePush) => Promise<Outcome>;
+  /** Where traces are; null names none in this function's own lines. */
+  readonly project?: string | null;
 }
 
 /** Makes the HTTP function; `load` is called with each request and keeps what it has made. */
 export function servePush(load: () => Promise<PushFunction>, log: Log): HttpFunction {
   return answering(log, async (request) => {
-    const { subscriptions, routes, onUnreadable } = await load();
+    const { subscriptions, routes, onUnreadable, project = null } = await load();
     const handle = routes.get(request.path);
     if (handle === undefined) return { status: 404, text: `nothing is served at ${request.path}` };
     const body = request.rawBody ?? Buffer.alloc(0);
@@ -46,7 +49,7 @@ export function servePush(load: () => Promise<PushFunction>, log: Log): HttpFunc
         return answerTo(await onUnreadable(push), log);
       }
       case 'message':
-        return answerTo(await handle(envelope.message), log);
+        return answerTo(await handle(envelope.message), logOf(envelope.message, project, log));
       default:
         return envelope satisfies never;
     }
@@ -88,6 +91,10 @@ function answering(log: Log, answer: (request: Request) => Promise<Answer>): Htt
   };
 }
 
+function logOf({ attributes }: PushMessage, project: string | null, log: Log): Log {
+  return project === null ? log : tracedLog(log, project, traceparentOf(attributes));
+}
+
 function answerTo(outcome: Outcome, log: Log): Answer {
   if (outcome.kind === 'done') return { status: 204 };
   log('NOTICE', 'push-retry', outcome.reason);
@@ -120,7 +127,8 @@ async function loadSubmit(): Promise<PushFunction> {
     ['/dead', (message) => handler.handleDead(message, deps)],
   ]);
   const onUnreadable = (push: UnreadablePush) => handler.handleUnreadable(push, deps);
-  return { subscriptions: deps.settings.push.subscriptions, routes, onUnreadable };
+  const { push, plan } = deps.settings;
+  return { subscriptions: push.subscriptions, routes, onUnreadable, project: plan.project };
 }
 
 async function loadFinalize(): Promise<PushFunction> {
@@ -130,8 +138,9 @@ async function loadFinalize(): Promise<PushFunction> {
   ]);
   const deps = await wiring.finalizeDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleFinalize(message, deps)]]);
-  const { subscriptions } = deps.settings.push;
-  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+  const { push, plan } = deps.settings;
+  const { project } = plan;
+  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
 }
 
 async function loadSignals(): Promise<PushFunction> {
@@ -141,8 +150,9 @@ async function loadSignals(): Promise<PushFunction> {
   ]);
   const deps = await wiring.signalsDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleSignals(message, deps)]]);
-  const { subscriptions } = deps.settings.push;
-  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+  const { push, plan } = deps.settings;
+  const { project } = plan;
+  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
 }
 
 async function loadNotify(): Promise<PushFunction> {
@@ -152,8 +162,9 @@ async function loadNotify(): Promise<PushFunction> {
   ]);
   const deps = await wiring.notifyDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleNotify(message, deps)]]);
-  const { subscriptions } = deps.settings.push;
-  return { subscriptions, routes, onUnreadable: ACKNOWLEDGE };
+  const { push, plan } = deps.settings;
+  const { project } = plan;
+  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
 }
 
 async function sweep(request: { readonly dryRun: boolean }): Promise<unknown> {

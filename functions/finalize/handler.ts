@@ -9,7 +9,7 @@ import { MARKER_PREFIX, markerObject } from '#shared/plan/objects.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { advance } from '#shared/runs/advance.ts';
-import type { RunDeps } from '#shared/runs/deps.ts';
+import { type RunDeps, traced } from '#shared/runs/deps.ts';
 import { readNotification } from '#shared/runs/notification.ts';
 import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
 
@@ -50,9 +50,10 @@ async function applyMarker(
   const loaded = await loadRecord(deps.store, marker.runId);
   if (loaded === null) return ignore(deps, message, `${object}: no run ${marker.runId} is known`);
   const refused = whyNot(loaded, marker);
-  if (refused !== null) return ignore(deps, message, `${object}: ${refused}`, marker.runId);
+  const { log } = traced(deps, loaded.record.terms.traceparent);
+  if (refused !== null) return ignore({ log }, message, `${object}: ${refused}`, marker.runId);
   if (isFinal(loaded.record.state) && !isTerminal(marker)) return DONE;
-  deps.log('INFO', 'marker-read', `${marker.instance}: ${marker.status}`, {
+  log('INFO', 'marker-read', `${marker.instance}: ${marker.status}`, {
     runId: marker.runId,
     attempt: marker.attempt,
     status: marker.status,
@@ -75,7 +76,12 @@ function whyNot(loaded: LoadedRecord, marker: Marker): string | null {
   return speaksFor(marker, attempt) ? null : 'its nonce is not the attempt’s';
 }
 
-function ignore(deps: RunDeps, message: PushMessage, reason: string, runId?: string): Outcome {
+function ignore(
+  deps: Pick<RunDeps, 'log'>,
+  message: PushMessage,
+  reason: string,
+  runId?: string,
+): Outcome {
   const { messageId } = message;
   deps.log('WARNING', 'status-ignored', `message ${messageId}: ${reason}`, { messageId, runId });
   return DONE;

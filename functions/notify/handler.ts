@@ -4,7 +4,7 @@ import type { Rejection, RunResult } from '#shared/lifecycle/result.ts';
 import { REJECTED_PREFIX, RESULT_PREFIX } from '#shared/plan/objects.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
-import { type RunDeps, topicOf } from '#shared/runs/deps.ts';
+import { type RunDeps, topicOf, traced } from '#shared/runs/deps.ts';
 import { readNotification } from '#shared/runs/notification.ts';
 
 const DONE: Outcome = { kind: 'done' };
@@ -32,13 +32,15 @@ export async function handleNotify(
     return DONE;
   }
   const body = new TextDecoder().decode(reply.bytes);
-  const attributes = eventAttributes(object, JSON.parse(body), deps.settings.plan);
+  const result: RunResult | Rejection = JSON.parse(body);
+  const attributes = eventAttributes(object, result, deps.settings.plan);
   await deps.publisher.publish(
     topicOf(deps.settings.plan.deployment, 'run-events'),
     body,
     attributes,
   );
-  deps.log('INFO', 'event-published', attributes['ce-id'] ?? '', {
+  const { log } = traced(deps, result.traceparent);
+  log('INFO', 'event-published', attributes['ce-id'] ?? '', {
     runId: attributes['ce-subject'],
   });
   return DONE;
@@ -67,6 +69,8 @@ export function eventAttributes(
     'ce-subject': subject,
     'ce-time': time ?? '',
     'ce-datacontenttype': 'application/json',
+    // CloudEvents' extension for distributed tracing.
+    ...(body.traceparent ? { 'ce-traceparent': body.traceparent } : {}),
     status: body.status,
     deployment: plan.deployment,
     ...('runtime' in body ? { runtime: body.runtime } : {}),

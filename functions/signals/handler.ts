@@ -18,7 +18,7 @@ import { isRunId } from '#shared/plan/run-id.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
 import { advance } from '#shared/runs/advance.ts';
-import type { RunDeps } from '#shared/runs/deps.ts';
+import { type RunDeps, traced } from '#shared/runs/deps.ts';
 import { machineFact, runOfMachine } from '#shared/runs/observe.ts';
 import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
 
@@ -98,7 +98,8 @@ async function takeMachineSignal(deps: RunDeps, message: PushMessage): Promise<O
   const reply = await deps.compute.getInstance(zone, instance);
   if (reply.kind === 'unknown') return retry(instance, reply.error);
   if (reply.kind === 'there' && signal.what === 'deleted') return DONE;
-  deps.log('INFO', 'signal-read', `${instance} in ${zone}: ${signal.methodName}`, {
+  const { log } = traced(deps, loaded.record.terms.traceparent);
+  log('INFO', 'signal-read', `${instance} in ${zone}: ${signal.methodName}`, {
     runId,
     attempt: attempt.number,
     zone,

@@ -3,7 +3,7 @@
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submit/inputs.ts';
 import { offersOf } from '#functions/submit/offers.ts';
-import { reject } from '#functions/submit/refuse.ts';
+import { reject, type Told } from '#functions/submit/refuse.ts';
 import { sameJson } from '#functions/submit/same-json.ts';
 import { decideUnplannable } from '#shared/lifecycle/decide-refused.ts';
 import { RECORD_SCHEMA, type RunRecord } from '#shared/lifecycle/record.ts';
@@ -12,6 +12,7 @@ import type { Fault, ResolvedInput, RunPlan, RunRequest } from '#shared/plan/mod
 import { activeObject, requestObject, resultObject } from '#shared/plan/objects.ts';
 import { planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
+import type { Traceparent } from '#shared/plan/trace-context.ts';
 import { advance } from '#shared/runs/advance.ts';
 import { topicOf } from '#shared/runs/deps.ts';
 import { type LoadedRecord, loadRecord } from '#shared/runs/record-store.ts';
@@ -29,21 +30,21 @@ type Judged =
 export async function acceptRequest(
   deps: SubmitDeps,
   value: Readonly<Record<string, unknown>>,
-  messageId: string,
+  told: Told,
 ): Promise<void> {
-  const judged = await judge(deps, value, `run-${messageId}`);
-  if (judged.kind === 'invalid') return await reject(deps, { ...judged, messageId });
+  const judged = await judge(deps, value, `run-${told.messageId}`);
+  if (judged.kind === 'invalid') return await reject(deps, { ...judged, ...told });
   const { request } = judged.plan;
   const { runId } = request;
   const resolved = await resolveInputs(deps, request);
   if (resolved.kind === 'invalid' && !(await isStored(deps, runId))) {
-    return await reject(deps, { runId, messageId, faults: resolved.faults });
+    return await reject(deps, { runId, ...told, faults: resolved.faults });
   }
   const stored = await storeRequest(deps, runId, value);
-  if (stored === 'conflict') return await rejectConflict(deps, runId, messageId);
+  if (stored === 'conflict') return await rejectConflict(deps, runId, told);
   const loaded = stored === 'known' ? await loadRecord(deps.store, runId) : null;
   if (loaded !== null && isFinal(loaded.record.state)) return await tellAgain(deps, loaded.record);
-  await begin(deps, judged.plan, loaded, resolved);
+  await begin(deps, judged.plan, loaded, resolved, told.traceparent);
 }
 
 async function isStored(deps: SubmitDeps, runId: string): Promise<boolean> {
@@ -92,11 +93,11 @@ async function storeRequest(
   return sameJson(known, value) ? 'known' : 'conflict';
 }
 
-async function rejectConflict(deps: SubmitDeps, runId: string, messageId: string): Promise<void> {
+async function rejectConflict(deps: SubmitDeps, runId: string, told: Told): Promise<void> {
   const rule = 'a run of this id was asked for with other content';
   const accepted = 'the very same request, or an id that is not taken';
   const faults = [{ field: 'runId', value: JSON.stringify(runId), rule, accepted }];
-  await reject(deps, { runId, messageId, faults, cause: 'conflict' });
+  await reject(deps, { runId, ...told, faults, cause: 'conflict' });
 }
 
 /** The run has ended: its result is announced once more, in the bucket notification's shape. */
@@ -115,6 +116,7 @@ async function begin(
   plan: RunPlan,
   loaded: LoadedRecord | null,
   resolved: ResolvedInputs,
+  traceparent: Traceparent | null = null,
 ): Promise<void> {
   const { request } = plan;
   if (resolved.kind === 'invalid') {
@@ -124,7 +126,7 @@ async function begin(
     keepInputs(deps, request.runId, resolved),
     loaded === null ? markActive(deps, request.runId) : undefined,
   ]);
-  await place(deps, plan, inputs, loaded ?? unwritten(deps, request));
+  await place(deps, plan, inputs, loaded ?? unwritten(deps, request, traceparent));
 }
 
 export async function markActive(deps: SubmitDeps, runId: string): Promise<void> {
@@ -143,11 +145,13 @@ async function place(
 }
 
 /** The record as it begins; it is written together with its first intent. */
-function unwritten(deps: SubmitDeps, request: RunRequest): LoadedRecord {
-  return {
-    record: newRecord(deps, request.runId, termsOf(request), request.runtime),
-    generation: '0',
-  };
+function unwritten(
+  deps: SubmitDeps,
+  request: RunRequest,
+  traceparent: Traceparent | null,
+): LoadedRecord {
+  const terms = { ...termsOf(request), ...(traceparent === null ? {} : { traceparent }) };
+  return { record: newRecord(deps, request.runId, terms, request.runtime), generation: '0' };
 }
 
 export function newRecord(

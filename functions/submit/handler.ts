@@ -4,15 +4,19 @@
 import { acceptRequest, continueRun } from '#functions/submit/accept.ts';
 import { cancelRun } from '#functions/submit/cancel.ts';
 import type { SubmitDeps } from '#functions/submit/deps.ts';
-import { reject, writeDeadLetter } from '#functions/submit/refuse.ts';
+import { reject, type Told, writeDeadLetter } from '#functions/submit/refuse.ts';
 import { parseJsonText, readMessage } from '#shared/plan/message.ts';
+import { traceparentOf } from '#shared/plan/trace-context.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
+import { traced } from '#shared/runs/deps.ts';
 
 const DONE: Outcome = { kind: 'done' };
 
 /** One delivery of `run-requests`. Throws a CloudError when a service cannot be asked. */
-export async function handleSubmit(message: PushMessage, deps: SubmitDeps): Promise<Outcome> {
+export async function handleSubmit(message: PushMessage, untraced: SubmitDeps): Promise<Outcome> {
+  const told = readTold(message);
+  const deps = traced(untraced, told.traceparent);
   const parsed = parseJsonText(message.data);
   if (parsed.kind === 'unreadable') {
     await writeDeadLetter(deps, message, 'run-requests', parsed.reason);
@@ -21,7 +25,7 @@ export async function handleSubmit(message: PushMessage, deps: SubmitDeps): Prom
   const read = readMessage(parsed.value);
   switch (read.kind) {
     case 'invalid':
-      await reject(deps, { runId: read.runId, messageId: message.messageId, faults: read.faults });
+      await reject(deps, { ...told, runId: read.runId, faults: read.faults });
       return DONE;
     case 'cancel':
       await cancelRun(deps, read.runId, read.reason);
@@ -30,15 +34,22 @@ export async function handleSubmit(message: PushMessage, deps: SubmitDeps): Prom
       await continueRun(deps, read.runId);
       return DONE;
     case 'request':
-      await acceptRequest(deps, read.value, message.messageId);
+      await acceptRequest(deps, read.value, told);
       return DONE;
     default:
       return read satisfies never;
   }
 }
 
+/** What the message says beside the request. */
+const readTold = ({ messageId, attributes }: PushMessage): Told => ({
+  messageId,
+  traceparent: traceparentOf(attributes),
+});
+
 /** One delivery of the dead-letter topic: what Pub/Sub gave up is kept and said, never retried. */
-export async function handleDead(message: PushMessage, deps: SubmitDeps): Promise<Outcome> {
+export async function handleDead(message: PushMessage, untraced: SubmitDeps): Promise<Outcome> {
+  const deps = traced(untraced, traceparentOf(message.attributes));
   const source = message.attributes.CloudPubSubDeadLetterSourceSubscription ?? 'an unknown source';
   const count = message.attributes.CloudPubSubDeadLetterSourceDeliveryCount ?? 'many';
   const reason = `deliveries-exhausted: ${source} gave up after ${count} deliveries`;

@@ -4,22 +4,28 @@ import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { Rejection } from '#shared/lifecycle/result.ts';
 import type { Fault } from '#shared/plan/model.ts';
 import { deadObject, rejectedObject } from '#shared/plan/objects.ts';
+import type { Traceparent } from '#shared/plan/trace-context.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 
 const DATA_BYTES_KEPT = 2048;
 const OPTIONS = { ifGeneration: '0', contentType: 'application/json' } as const;
 
+/** What a message says beside its data. */
+export interface Told {
+  readonly messageId: string;
+  readonly traceparent: Traceparent | null;
+}
+
 /** Writes the rejection; its notification tells subscribers. Never touches a run of that id. */
 export async function reject(
   deps: SubmitDeps,
-  refused: {
+  refused: Told & {
     readonly runId: string | null;
-    readonly messageId: string;
     readonly faults: readonly Fault[];
     readonly cause?: Rejection['cause'];
   },
 ): Promise<void> {
-  const { runId, messageId, faults } = refused;
+  const { runId, messageId, traceparent, faults } = refused;
   const rejection: Rejection = {
     schema: 1,
     runId,
@@ -29,6 +35,7 @@ export async function reject(
     errors: faults,
     attempts: [],
     rejectedAt: new Date(deps.clock.nowMs()).toISOString(),
+    ...(traceparent === null ? {} : { traceparent }),
   };
   await deps.store.write(rejectedObject(runId, messageId), JSON.stringify(rejection), OPTIONS);
   deps.log('WARNING', 'request-rejected', rejection.detail, { runId, messageId });

@@ -1,13 +1,15 @@
 // Structured logs: one JSON line each, with Cloud Logging's own field names. Never a token, a secret
 // or a body: names that hold such things and texts that look like tokens are masked here, for all.
 import { CloudError } from '#shared/cloud/errors.ts';
+import type { LogEvent } from '#shared/cloud/log-events.ts';
+import { type TraceNames, type Traceparent, traceNames } from '#shared/plan/trace-context.ts';
 
 export type Severity = 'DEBUG' | 'INFO' | 'NOTICE' | 'WARNING' | 'ERROR' | 'CRITICAL';
 
-/** `event` is a stable kebab-case name that metrics and alerts count. */
+/** `event` is a stable name that metrics and alerts count, of the one table. */
 export type Log = (
   severity: Severity,
-  event: string,
+  event: LogEvent,
   message: string,
   fields?: Readonly<Record<string, unknown>>,
 ) => void;
@@ -33,8 +35,8 @@ const SECRET_TEXT =
 /**
  * A log that hands each line, with its line feed, to `write` in one call.
  *
- * `runId` in the fields also becomes the label `run_id`; `trace` (a full trace name) becomes Cloud
- * Logging's own field. Errors are written as name, message, code and status, never with their cause.
+ * `runId` in the fields also becomes the label `run_id`; `trace` (a full trace name, or what names a
+ * trace) becomes Cloud Logging's own fields. Errors are written as name, message, code and status, never with their cause.
  */
 export function createLog(write: (line: string) => void, options: LogOptions = {}): Log {
   const nowMs = options.nowMs ?? Date.now;
@@ -51,12 +53,30 @@ export function createLog(write: (line: string) => void, options: LogOptions = {
       time: new Date(nowMs()).toISOString(),
       ...(typeof runId === 'string' ? { runId: printable(runId) } : {}),
       ...(Object.keys(labels).length > 0 ? { 'logging.googleapis.com/labels': labels } : {}),
-      ...(typeof trace === 'string' ? { 'logging.googleapis.com/trace': printable(trace) } : {}),
+      ...traceFields(trace),
     };
     const line = JSON.stringify({ ...(printableValue(rest, 0) as object), ...head });
     const fits = Buffer.byteLength(line) < LINE_BYTES_MAX;
     write(`${fits ? line : JSON.stringify({ ...head, truncated: true })}\n`);
   };
+}
+
+function traceFields(trace: unknown): object {
+  if (typeof trace === 'string') return { 'logging.googleapis.com/trace': printable(trace) };
+  if (typeof trace !== 'object' || trace === null) return {};
+  const { trace: name, spanId, sampled } = trace as TraceNames;
+  return {
+    'logging.googleapis.com/trace': name,
+    'logging.googleapis.com/spanId': spanId,
+    'logging.googleapis.com/trace_sampled': sampled,
+  };
+}
+
+/** The same log with a trace on every line; a line's own trace is the one that counts. */
+export function tracedLog(log: Log, project: string, traceparent: Traceparent | null): Log {
+  if (traceparent === null) return log;
+  const trace = traceNames(project, traceparent);
+  return (severity, event, message, fields) => log(severity, event, message, { trace, ...fields });
 }
 
 function printableValue(value: unknown, depth: number): unknown {

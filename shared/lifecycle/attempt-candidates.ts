@@ -1,9 +1,9 @@
 // The candidates of an attempt: those of the plan; after a machine ran out of memory the larger ones
 // alone, where there are any; and under a budget those that what was spent leaves room for. A function of
 // record and plan, so that every delivery walks the same list.
+import { attemptCost } from '#shared/lifecycle/attempt-cost.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
 import { workingIntent } from '#shared/lifecycle/record.ts';
-import { attemptCost } from '#shared/lifecycle/result.ts';
 import { machineUsd } from '#shared/plan/cost.ts';
 import { machineFacts } from '#shared/plan/machines/catalogue.ts';
 import type { Candidate, RunPlan } from '#shared/plan/model.ts';

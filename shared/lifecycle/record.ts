@@ -25,6 +25,8 @@ export interface Terms {
   readonly annotations: Readonly<Record<string, string>>;
   /** Of one execution; absent: 1. */
   readonly tasks?: number;
+  /** The publisher's trace (W3C); absent: none, or a record of an earlier version. */
+  readonly traceparent?: string;
 }
 
 /** A place that did not give a machine, with the platform's reason and what that means for others. */

@@ -1,5 +1,11 @@
 // The result of a run (contract §3): a pure function of its ended record, so that whoever comes first
 // can write it and everybody writes the same bytes. Unknown is null, never 0.
+import {
+  attemptCost,
+  billedSeconds,
+  executeSeconds,
+  wasteSeconds,
+} from '#shared/lifecycle/attempt-cost.ts';
 import type { OutputObject } from '#shared/lifecycle/marker.ts';
 import {
   type Attempt,
@@ -8,14 +14,7 @@ import {
   type RunRecord,
   workingIntent,
 } from '#shared/lifecycle/record.ts';
-import { machineUsd } from '#shared/plan/cost.ts';
 import type { Fault } from '#shared/plan/model.ts';
-
-/** What a machine may still cost after the decision: the time its delete takes. */
-export const DELETE_ALLOWANCE_SECONDS = 60;
-
-/** What a task is billed for at least. */
-const EXECUTION_SECONDS_MIN = 60;
 
 export interface AttemptResult {
   readonly attempt: number;
@@ -33,6 +32,9 @@ export interface AttemptResult {
   /** Until when a failed machine is left for a look (`keepOnFailureSeconds`). */
   readonly keptUntil: string | null;
   readonly costUsd: number | null;
+  /** Of it the seconds that are billed, and those in which the container ran. */
+  readonly billedSeconds: number | null;
+  readonly executeSeconds: number | null;
 }
 
 export interface RunResult {
@@ -59,9 +61,13 @@ export interface RunResult {
     >
   >;
   readonly seconds: Readonly<
-    Record<'queue' | 'provision' | 'pull' | 'execute' | 'total', number | null>
+    Record<'queue' | 'provision' | 'boot' | 'pull' | 'execute' | 'total', number | null>
   >;
   readonly costUsd: number | null;
+  /** Billed in all attempts without a running container. */
+  readonly wasteSeconds: number | null;
+  /** The publisher's trace (W3C), when there was one. */
+  readonly traceparent?: string;
   readonly log: { readonly tail: string | null; readonly query: string | null };
   readonly outputs: readonly OutputObject[];
   readonly tasks: {
@@ -86,6 +92,7 @@ export interface Rejection {
   readonly errors: readonly Fault[];
   readonly attempts: readonly never[];
   readonly rejectedAt: string;
+  readonly traceparent?: string;
 }
 
 export function buildResult(
@@ -120,6 +127,8 @@ export function buildResult(
     phases: phasesOf(record, end),
     seconds: secondsOf(record, end),
     costUsd: sum(attempts.map((attempt) => attempt.costUsd)),
+    wasteSeconds: sum(record.attempts.map((attempt) => wasteSeconds(attempt, record.runtime))),
+    ...(record.terms.traceparent ? { traceparent: record.terms.traceparent } : {}),
     log: { tail: facts?.logTail ?? null, query: logQuery(record, settings) },
     outputs: facts?.outputs ?? [],
     tasks: end.tasks ?? {
@@ -147,30 +156,9 @@ function attemptResult(attempt: Attempt, { runtime }: RunRecord): AttemptResult 
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
     costUsd: attemptCost(attempt, runtime),
+    billedSeconds: billedSeconds(attempt, runtime),
+    executeSeconds: executeSeconds(attempt),
   };
-}
-
-/**
- * From the order of the machine to the decision that ended it, or that lets it go, and its delete; of an
- * execution from its start; its price is that of all its tasks together.
- */
-export function attemptCost(attempt: Attempt, runtime: RunRecord['runtime']): number | null {
-  const intent = workingIntent(attempt);
-  if (intent === null) return 0;
-  if (intent.candidate.usdPerHour === null || attempt.end === null) return null;
-  const lastMs = attempt.kept?.untilMs ?? attempt.end.atMs;
-  const { usdPerHour } = intent.candidate;
-  if (runtime !== 'gce') {
-    const begun =
-      attempt.runningMs !== null || attempt.claim?.by === 'machine' || attempt.facts !== null;
-    // What never started is not billed.
-    if (!begun) return 0;
-    const startMs = attempt.runningMs ?? intent.createdSeconds * 1000;
-    const seconds = Math.max(EXECUTION_SECONDS_MIN, (lastMs - startMs) / 1000);
-    return machineUsd(usdPerHour, seconds);
-  }
-  const seconds = lastMs / 1000 - intent.createdSeconds + DELETE_ALLOWANCE_SECONDS;
-  return machineUsd(usdPerHour, seconds);
 }
 
 function sum(values: readonly (number | null)[]): number | null {
@@ -208,9 +196,12 @@ function secondsOf(record: RunRecord, end: AttemptEnd): RunResult['seconds'] {
   const boot = facts?.bootEpoch ?? null;
   const start = facts?.execStartEpoch ?? null;
   const first = record.attempts[0];
+  const placed = placedMs(record);
   return {
     queue: first === undefined ? null : between(record.acceptedMs / 1000, first.startedMs / 1000),
     provision: between((record.attempts.at(-1)?.startedMs ?? Number.NaN) / 1000, boot),
+    // The last part of `provision`: from the accepted order to the machine's boot.
+    boot: between(placed === null ? null : placed / 1000, boot),
     pull: between(boot, facts?.pullEndEpoch ?? null),
     execute: between(start, facts?.endEpoch ?? null),
     total: between(record.acceptedMs / 1000, end.atMs / 1000),

@@ -26,6 +26,8 @@ export interface BootstrapInput {
   /** RFC 3339. */
   readonly deadline: string;
   readonly eventKey: string;
+  /** The trace that the request came with (W3C). */
+  readonly traceparent?: string | null;
   /** The last complete checkpoints: folder → task → its files. */
   readonly checkpoints: Readonly<
     Record<string, Readonly<Record<string, CheckpointManifest['files']>>>
@@ -92,7 +94,7 @@ export function buildBootstrap(
     command: request.command ?? [],
     args: request.args,
     workingDir: request.workingDir,
-    env: request.env,
+    env: input.traceparent ? { TRACEPARENT: input.traceparent, ...request.env } : request.env,
     timeoutSeconds: request.timeoutSeconds,
     deadline: input.deadline,
     eventKey: input.eventKey,

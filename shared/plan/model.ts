@@ -209,6 +209,8 @@ export interface IntentInput {
   readonly createdSeconds: number;
   /** The image by digest, once a first attempt has pulled it; null before. */
   readonly pinnedImage: string | null;
+  /** The trace that the request came with (W3C). */
+  readonly traceparent?: string | null;
 }
 
 export interface PlannedIntent {

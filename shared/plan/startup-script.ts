@@ -9,6 +9,7 @@ import { hostMatches, parseImageReference } from '#shared/plan/image-reference.t
 import type { IntentInput, RunRequest } from '#shared/plan/model.ts';
 import { claimObject, logObject, markerObject } from '#shared/plan/objects.ts';
 import { type BlankValues, fillBlanks } from '#shared/plan/script-blanks.ts';
+import { traceNames } from '#shared/plan/trace-context.ts';
 
 /** What planning knows of the machine. */
 export interface ScriptMachine {
@@ -43,7 +44,8 @@ export function buildStartupScript(input: IntentInput, facts: ScriptMachine): st
     LOGGING_URL: settings.fullLog === 'logging' ? settings.endpoints.logging : '',
     SECRETS_URL: settings.endpoints.secretManager,
     DOCKER_FLAGS: dockerFlags(request),
-    CONTAINER_ENV: Object.entries(request.env).map(([name, value]) => `${name}=${value}`),
+    CONTAINER_ENV: containerEnv(request, input.traceparent ?? null),
+    LOG_TRACE: logTrace(settings.project, input.traceparent ?? null),
     CONTAINER_ARGS: [...(request.command ?? []).slice(1), ...request.args],
     ...packageBlanks(request),
     ...inputBlanks(request, input.inputs),
@@ -125,6 +127,19 @@ function loginHost(image: string, imageHosts: readonly string[]): string {
   const reference = parseImageReference(image);
   if (reference.kind === 'invalid') throw new Error(`not an image reference: ${image}`);
   return hostMatches(reference.host, imageHosts) ? reference.host : '';
+}
+
+/** OpenTelemetry's carrier for processes; a variable of the request's own is the one that counts. */
+function containerEnv({ env }: RunRequest, traceparent: string | null): string[] {
+  const all = traceparent === null ? env : { TRACEPARENT: traceparent, ...env };
+  return Object.entries(all).map(([name, value]) => `${name}=${value}`);
+}
+
+/** The fields of each entry of the full log, as JSON; every character is plain. */
+function logTrace(project: string, traceparent: string | null): string {
+  if (traceparent === null) return '';
+  const { trace, spanId, sampled } = traceNames(project, traceparent);
+  return `"trace":"${trace}","spanId":"${spanId}","traceSampled":${sampled},`;
 }
 
 function dockerFlags(request: RunRequest): string[] {

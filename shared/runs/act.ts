@@ -62,6 +62,7 @@ export async function insertMachine(
     candidate: intent.candidate,
     createdSeconds: intent.createdSeconds,
     pinnedImage: pinnedImage(record),
+    traceparent: record.terms.traceparent ?? null,
   });
   const { zone } = intent.candidate;
   const reply = await deps.compute.insertInstance(zone, intent.requestId, planned.body);
@@ -144,13 +145,19 @@ export async function finish(deps: RunDeps, record: RunRecord): Promise<void> {
     deps.store.write(endedObject(endedAt, record.runId), '', options),
   ]);
   if (written.kind !== 'written') return;
+  const last = result.attempts.at(-1);
   deps.log('NOTICE', 'run-ended', `${record.runId}: ${result.status} (${result.cause})`, {
     runId: record.runId,
     status: result.status,
     cause: result.cause,
+    runtime: result.runtime,
+    machineType: last?.machineType ?? null,
+    region: last?.region ?? null,
+    provisioningModel: last?.provisioningModel ?? null,
     attempts: record.attempts.length,
-    costUsd: result.costUsd,
     seconds: result.seconds,
+    costUsd: result.costUsd,
+    wasteSeconds: result.wasteSeconds,
   });
 }
 

@@ -16,7 +16,7 @@ import {
 import { type Attempt, currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
 import { type Creation, finish, forget, perform, publishLook } from '#shared/runs/act.ts';
 import { readClaim, sealMarker, takeClaim } from '#shared/runs/claim.ts';
-import type { RunDeps } from '#shared/runs/deps.ts';
+import { type RunDeps, traced } from '#shared/runs/deps.ts';
 import { gce } from '#shared/runs/gce.ts';
 import { jobs } from '#shared/runs/jobs/jobs.ts';
 import { readMarkerFact, readQuotas } from '#shared/runs/observe.ts';
@@ -58,7 +58,7 @@ class Pass {
   #swapsLost = 0;
 
   constructor(deps: RunDeps, loaded: LoadedRecord, options: PassOptions) {
-    this.#deps = deps;
+    this.#deps = traced(deps, loaded.record.terms.traceparent);
     this.#loaded = loaded;
     this.#options = options;
     this.#seen = { ...NOTHING_SEEN, ...options.seen };

@@ -24,6 +24,18 @@ test('P105: variables that would steer the machine’s own tools reach the conta
   expect(pairs.slice(-4)).toEqual(Object.entries(env).map(([name, value]) => `${name}=${value}`));
 });
 
+test.each([
+  ['has none of its own', {}, '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'],
+  ['has one of its own', { TRACEPARENT: 'mine' }, 'mine'],
+])('the trace of a request that %s', async (_, env, value) => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  await using machine = await GuestMachine.create({ request: { env }, traceparent });
+  await machine.run();
+  const [call = []] = machine.dockerCalls('run');
+  const pairs = call.filter((_, index) => call[index - 1] === '--env');
+  expect(pairs.filter((pair) => pair.startsWith('TRACEPARENT'))).toEqual([`TRACEPARENT=${value}`]);
+});
+
 test('A40: every call of docker has HOME and its configuration in the private folder', async () => {
   await using machine = await GuestMachine.create();
   for (const command of ['login', 'pull', 'run']) {

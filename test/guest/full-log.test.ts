@@ -39,6 +39,28 @@ test('every line is an entry of the log mayfly-container, with the run and the a
   expect(machine.lastMarker().status).toBe('SUCCEEDED');
 });
 
+const TRACEPARENT = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00';
+
+test("a run with a trace: every entry has Cloud Logging's fields of it, whatever the line", async () => {
+  await using machine = await GuestMachine.create({
+    settings: { fullLog: 'logging' },
+    guest: { logBatchSeconds: 1, callSeconds: 3 },
+    traceparent: TRACEPARENT,
+  });
+  const printed = `printf '${STAMP} a/b & \\\\1\\nno time | here\\n'`;
+  machine.plan('logs.sh', `if [[ $* == *--follow* ]]; then ${printed}; exit; fi`);
+  await machine.run();
+  const entries = machine.google.logged.flatMap((batch) => batch.entries);
+  expect(entries.map(({ textPayload }) => textPayload)).toEqual(['a/b & \\1', 'no time | here']);
+  for (const entry of entries) {
+    expect(entry).toMatchObject({
+      trace: 'projects/p1/traces/4bf92f3577b34da6a3ce929d0e0e4736',
+      spanId: '00f067aa0ba902b7',
+      traceSampled: false,
+    });
+  }
+});
+
 test('P57: quotes, backslashes, tabs, colours and UTF-8 arrive as text', async () => {
   await using machine = await machineThatPrints(
     `printf '${STAMP} say "hi" \\\\ \\t\\033[31mred é 🚀\\r\\n'`,

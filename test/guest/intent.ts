@@ -17,6 +17,7 @@ export interface IntentChoices {
   readonly inputs?: readonly ResolvedInput[];
   readonly attempt?: number;
   readonly pinnedImage?: string | null;
+  readonly traceparent?: string | null;
   readonly zone?: string;
   readonly provisioningModel?: ProvisioningModel;
 }
@@ -141,5 +142,6 @@ export function makeIntent(choices: IntentChoices = {}): IntentInput {
     candidate,
     createdSeconds: 1_764_600_000,
     pinnedImage: choices.pinnedImage ?? null,
+    traceparent: choices.traceparent ?? null,
   };
 }

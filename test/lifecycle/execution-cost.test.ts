@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attemptCost } from '#shared/lifecycle/result.ts';
+import { attemptCost } from '#shared/lifecycle/attempt-cost.ts';
 import { attempt, candidate, intent, NOW_MS } from '#test/lifecycle/fixtures.ts';
 
 const end = { status: 'SUCCEEDED', cause: 'exit', step: null, exitCode: 0, detail: '' } as const;

@@ -49,6 +49,7 @@ describe('the result', () => {
     expect(result.seconds).toEqual({
       queue: 1.5, // accepted at 0, first attempt at 1.5
       provision: 18.5, // 1.5 to the boot at 20
+      boot: 17, // its last part: accepted by the platform at 3, boot at 20
       pull: 12.5, // boot at 20 to 32.5
       execute: 60, // 33 to 93
       total: 95,
@@ -117,9 +118,9 @@ describe('the result', () => {
     expect(result).toMatchObject({ peakMemoryBytes: null, gpuCount: null });
   });
 
-  test('costs run from the order to the decision and its delete, a minute at least', () => {
-    // 95 s to the decision + 60 s for the delete, at 0.36 USD an hour = 0.0001 USD a second.
-    expect(buildResult(ended(), SETTINGS).costUsd).toBeCloseTo(0.0155, 6);
+  test('costs run from the boot to the decision and its delete, a minute at least', () => {
+    // Boot at 20, decision at 95, 60 s for the delete: 135 s at 0.36 USD an hour = 0.0001 USD a second.
+    expect(buildResult(ended(), SETTINGS).costUsd).toBeCloseTo(0.0135, 6);
     const unknown = intent({ candidate: { ...intent().candidate, usdPerHour: null } });
     const last = attempt({ facts: facts(), end: end(), intents: [unknown] });
     expect(buildResult(ended({ attempts: [last] }), SETTINGS).costUsd).toBeNull();
@@ -129,12 +130,12 @@ describe('the result', () => {
 
   test('a machine that is kept for a look says until when, and costs until then', () => {
     expect(buildResult(ended(), SETTINGS).attempts[0]?.keptUntil).toBeNull();
-    // 600 s more than the 95 s + 60 s above, at 0.0001 USD a second.
+    // 600 s more than the 75 s + 60 s above, at 0.0001 USD a second.
     const kept = { zone: 'us-central1-a', untilMs: NOW_MS + 695_000 };
     const last = attempt({ facts: facts(), end: end(), kept });
     const result = buildResult(ended({ attempts: [last] }), SETTINGS);
     expect(result.attempts[0]?.keptUntil).toBe('2026-12-01T12:11:35.000Z');
-    expect(result.costUsd).toBeCloseTo(0.0755, 6);
+    expect(result.costUsd).toBeCloseTo(0.0735, 6);
   });
 
   test('the full output is found by a filter of its log, run and attempt; without one there is none', () => {
@@ -147,6 +148,32 @@ describe('the result', () => {
     });
     expect(buildResult(record, { project: 'p', fullLog: 'none' }).log.query).toBeNull();
     expect(buildResult(ended({ attempts: [] }), SETTINGS).log.query).toBeNull();
+  });
+
+  test('D27: what is billed without a running container is said in seconds', () => {
+    // 135 s are billed, 33 to 93 the container ran; of a first attempt that died before its container
+    // started (40 to 50, decision at 60) all of 60 s + 20 s.
+    const first = attempt({
+      facts: facts({ bootEpoch: T + 40, execStartEpoch: null, endEpoch: T + 50 }),
+      end: end({ status: 'LOST', atMs: NOW_MS + 60_000 }),
+    });
+    const second = attempt({ number: 2, facts: facts(), end: end() });
+    const result = buildResult(ended({ attempts: [first, second] }), SETTINGS);
+    expect(result.attempts.map((one) => [one.billedSeconds, one.executeSeconds])).toEqual([
+      [80, 0],
+      [135, 60],
+    ]);
+    expect(result.wasteSeconds).toBe(80 + 75);
+    expect(result.costUsd).toBeCloseTo(0.0215, 6);
+  });
+
+  test('the trace of the request stands in the result, and only where there was one', () => {
+    const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+    const { terms } = ended();
+    expect(buildResult(ended({ terms: { ...terms, traceparent } }), SETTINGS)).toMatchObject({
+      traceparent,
+    });
+    expect(buildResult(ended(), SETTINGS)).not.toHaveProperty('traceparent');
   });
 
   test('whoever writes it writes the same bytes', () => {

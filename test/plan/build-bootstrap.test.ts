@@ -184,3 +184,11 @@ test('C48, C101: names by nonce, by attempt and task; events of tasks never meet
   expect(progressObject('run-1', 2, 7)).toBe('runs/work/run-1/2/progress/7.json');
   expect(taskSequence(3, 0)).toBeGreaterThan(taskSequence(2, 999_999));
 });
+
+test('the trace of the request is a variable of the task, unless the request sets it itself', () => {
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  expect(build(input({}, { traceparent })).env).toEqual({ TRACEPARENT: traceparent });
+  const own = { TRACEPARENT: 'mine' };
+  expect(build(input({ env: own }, { traceparent })).env).toEqual(own);
+  expect(build(input()).env).toEqual({});
+});

@@ -98,7 +98,8 @@ function readMessage(value: unknown): NewMessage | string {
   for (const [key, text] of entries) {
     const keyBytes = Buffer.byteLength(key);
     const valueBytes = Buffer.byteLength(text);
-    if (keyBytes === 0 || keyBytes > ATTRIBUTE_KEY_BYTES_MAX || key.startsWith('goog')) {
+    // Google's own client libraries carry their traces in `googclient_…`.
+    if (keyBytes === 0 || keyBytes > ATTRIBUTE_KEY_BYTES_MAX || /^goog(?!client_)/.test(key)) {
       return `The attribute key ${key} must have 1 to 256 bytes and not begin with goog.`;
     }
     if (valueBytes > ATTRIBUTE_VALUE_BYTES_MAX) {

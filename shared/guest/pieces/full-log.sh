@@ -71,10 +71,10 @@ write_entries() {
 # make a repeated batch the same entries.
 to_entries() {
   local tab=$'\t'
-  local head="{\"insertId\":\"$INSTANCE-$1-\\1\""
+  local head="{$LOG_TRACE\"insertId\":\"$INSTANCE-$1-\\1\""
   printf '%s' "$LOG_HEAD"
   tr -d '\000-\010\013-\037\177' | sed -E "s/[\"\\\\]/\\\\&/g;s/$tab/\\\\t/g" | cat -n |
-    sed -E "s/^ *([0-9]+)$tab([0-9]{4}-[0-9T:.-]+Z) ?(.*)\$/$head,\"timestamp\":\"\\2\",\"textPayload\":\"\\3\"},/;t
-s/^ *([0-9]+)$tab(.*)\$/$head,\"textPayload\":\"\\2\"},/" | sed '$s/,$//'
+    sed -E "s|^ *([0-9]+)$tab([0-9]{4}-[0-9T:.-]+Z) ?(.*)\$|$head,\"timestamp\":\"\\2\",\"textPayload\":\"\\3\"},|;t
+s|^ *([0-9]+)$tab(.*)\$|$head,\"textPayload\":\"\\2\"},|" | sed '$s/,$//'
   printf ']}'
 }

@@ -95,7 +95,7 @@ const platformError = ({ status, code, reason, message }: CloudError): PlatformE
 async function writeBootstrap(
   deps: RunDeps,
   creation: Creation,
-  { attempt, intent }: { readonly attempt: Work['attempt']; readonly intent: Intent },
+  { record, attempt, intent }: Work & { readonly intent: Intent },
 ): Promise<void> {
   const { deployment, bucket } = deps.settings.plan;
   const { request } = creation.plan;
@@ -109,6 +109,7 @@ async function writeBootstrap(
     region: intent.candidate.region,
     deadline: rfc3339(intent.deadlineSeconds),
     eventKey: attempt.eventKey ?? '',
+    traceparent: record.terms.traceparent ?? null,
     checkpoints: await lastCheckpoints(creation.openBucket, request),
   };
   const access = await sign(deps, bootstrapAccess(input));
