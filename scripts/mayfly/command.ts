@@ -12,7 +12,9 @@ const VERBS = {
   submit: async () => (await import('#scripts/mayfly/submit.ts')).submitVerb,
   watch: async () => (await import('#scripts/mayfly/watch.ts')).watchVerb,
   show: async () => (await import('#scripts/mayfly/show.ts')).showVerb,
+  report: async () => (await import('#scripts/mayfly/report.ts')).reportVerb,
   cancel: async () => (await import('#scripts/mayfly/cancel.ts')).cancelVerb,
+  doctor: async () => (await import('#scripts/mayfly/doctor.ts')).doctorVerb,
   local: async () => (await import('#scripts/mayfly/local.ts')).localVerb,
 } as const satisfies Record<string, () => Promise<Verb>>;
 

@@ -1,0 +1,136 @@
+// Cost and waste of ended runs: sums by hand, unknown never 0, and the verb on the local cloud.
+import { expect, test } from 'vitest';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import { listEnded } from '#scripts/mayfly/report/ended-runs.ts';
+import { count, emptyTally, readCounted } from '#scripts/mayfly/report/tally.ts';
+import type { ObjectPage } from '#shared/cloud/storage.ts';
+import { endedObject, resultObject } from '#shared/plan/objects.ts';
+import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
+import { environmentOf, put } from '#test/scripts/mayfly/stored-run.ts';
+
+const attempt = (
+  costUsd: number | null,
+  billedSeconds: number | null,
+  executeSeconds: number | null,
+) => ({
+  ...{ costUsd, billedSeconds, executeSeconds },
+});
+const run = (change: object) => ({
+  ...{ status: 'SUCCEEDED', cause: 'exit', labels: { team: 'a' }, costUsd: 0.2 },
+  attempts: [attempt(0.2, 200, 150)],
+  ...change,
+});
+const PREEMPTED = run({
+  // 100 of 100 s and 50 of 200 s without a container: 0.1 + 0.05 USD.
+  costUsd: 0.3,
+  attempts: [attempt(0.1, 100, 0), attempt(0.2, 200, 150)],
+});
+const UNPRICED = run({
+  ...{ status: 'FAILED', labels: {}, costUsd: null },
+  attempts: [attempt(null, 60, 10)],
+});
+const REFUSED = run({
+  ...{ status: 'NO_CAPACITY', cause: 'stock-out' },
+  costUsd: 0,
+  attempts: [attempt(0, 0, 0)],
+});
+const OLD = { status: 'FAILED', cause: 'exit', costUsd: 1, attempts: [{ costUsd: 1 }] };
+
+test('sums of cost and waste; what is not known is counted apart', () => {
+  const tally = emptyTally();
+  for (const one of [run({}), PREEMPTED, UNPRICED, REFUSED, OLD]) {
+    const read = readCounted(Buffer.from(JSON.stringify(one)));
+    if (read === null) throw new Error('not read');
+    count(tally, read);
+  }
+  expect(tally.total).toMatchObject({
+    runs: 5,
+    costUnknown: 1,
+    wasteSeconds: 200,
+    wasteUnknown: 2,
+  });
+  expect(tally.total.costUsd).toBeCloseTo(0.2 + 0.3 + 1, 9);
+  expect(tally.total.wasteUsd).toBeCloseTo(0.05 + 0.15, 9);
+  expect(Object.fromEntries([...tally.causes].map(([key, row]) => [key, row.runs]))).toEqual({
+    ...{ 'SUCCEEDED exit': 2, 'FAILED exit': 2, 'NO_CAPACITY stock-out': 1 },
+  });
+  expect(Object.fromEntries([...tally.labels].map(([key, row]) => [key, row.runs]))).toEqual({
+    ...{ 'team=a': 3, '(no label)': 2 },
+  });
+});
+
+test('the index is read by day and page, newest day first, within the time asked for alone', async () => {
+  const asked: string[] = [];
+  const names = [
+    '2026-12-01T11:59:59.999Z-early',
+    '2026-12-01T12:00:00.000Z-a-b',
+    '2026-12-01T13:00:00.000Z-c',
+  ];
+  const list = async (prefix: string, token: string | null = null): Promise<ObjectPage> => {
+    asked.push(`${prefix}${token ?? ''}`);
+    const day = prefix === 'runs/ended/2026-12-01/';
+    const shown = day ? (token === null ? names.slice(0, 2) : names.slice(2)) : [];
+    const objects = shown.map((name) => ({
+      name: prefix + name,
+      generation: '1',
+      bytes: 0,
+      updatedMs: 0,
+    }));
+    return { objects, nextPageToken: day && token === null ? 'next' : null };
+  };
+  const found: string[] = [];
+  const since = Date.parse('2026-12-01T12:00:00Z');
+  for await (const page of listEnded({ list }, since, since + 86_400_000)) {
+    expect(page.cut).toBe(false);
+    found.push(...page.runs.map(({ runId }) => runId));
+  }
+  expect(found).toEqual(['a-b', 'c']);
+  expect(asked).toEqual([
+    'runs/ended/2026-12-02/',
+    'runs/ended/2026-12-01/',
+    'runs/ended/2026-12-01/next',
+  ]);
+});
+
+test('the number of pages is bounded, and the report says so', async () => {
+  let calls = 0;
+  const list = async (): Promise<ObjectPage> => {
+    calls += 1;
+    return { objects: [], nextPageToken: 'again' };
+  };
+  let cut = false;
+  for await (const page of listEnded({ list }, 0, 0)) cut ||= page.cut;
+  expect(cut).toBe(true);
+  expect(calls).toBe(500);
+});
+
+test('the verb: text, JSON, one table alone, and a result that is gone', async () => {
+  await using cloud = await startLocalCloud({ world: { storage: { objectWriteGapMs: 0 } } });
+  const nowMs = Date.now();
+  const end = (runId: string, agoMs: number, result: object | null) => {
+    put(cloud.call, endedObject(new Date(nowMs - agoMs).toISOString(), runId), '');
+    if (result !== null) put(cloud.call, resultObject(runId), JSON.stringify(result));
+  };
+  end('one', 60_000, run({}));
+  end('two', 3_600_000, UNPRICED);
+  end('gone', 3_600_000, null);
+  end('long-ago', 40 * 86_400_000, run({}));
+  const options = { environment: environmentOf(cloud) };
+  const json = await callMayfly(['report', '--json'], options);
+  expect(json.code).toBe(0);
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    ...{ runs: 2, unread: 1, cut: false },
+    total: { runs: 2, costUsd: 0.2, costUnknown: 1, wasteSeconds: 50, wasteUsd: 0.05 },
+    causes: {
+      'SUCCEEDED exit': { runs: 1 },
+      'FAILED exit': { runs: 1, costUsd: 0, costUnknown: 1 },
+    },
+    labels: { 'team=a': { runs: 1 }, '(no label)': { runs: 1 } },
+  });
+  const text = await callMayfly(['report', '--since', '2h', '--by', 'cause'], options);
+  expect(text.stdout).toMatch(/FAILED exit .*cost of 1, waste of 1/);
+  expect(text.stdout).not.toMatch(/team=a/);
+  expect(text.stdout).toMatch(/1 ended runs have no readable result/);
+  expect((await callMayfly(['report', '--by', 'zone'], options)).code).toBe(2);
+  expect((await callMayfly(['report', '--since', 'soon'], options)).code).toBe(2);
+});
