@@ -16,8 +16,6 @@ import {
   noCredentials,
 } from '#shared/cloud/token.ts';
 
-type Service = 'STORAGE' | 'PUBSUB' | 'COMPUTE';
-
 export interface Cloud {
   readonly target: Target;
   readonly store: ObjectStore;
@@ -33,22 +31,30 @@ export interface Cloud {
 export function openCloud(target: Target, environment: Terminal['environment']): Cloud {
   const { project, bucket, deployment } = target;
   const credentials = applicationCredentials(project);
-  const clientOptions = (service: Service) => {
-    const endpoint = findEndpoint(environment, service);
-    // A token never travels in clear text, and an emulator wants none.
-    return { endpoint, credentials: isOpen(endpoint) ? noCredentials(project) : credentials };
-  };
-  const storage = clientOptions('STORAGE');
+  const options = (service: string) => clientOptions(project, environment, service, credentials);
+  const storage = options('STORAGE');
   const emulated = isOpen(storage.endpoint) && findEndpoint(environment, 'COMPUTE') === null;
-  const publisher = createPublisher({ project, ...clientOptions('PUBSUB') });
+  const publisher = createPublisher({ project, ...options('PUBSUB') });
   return {
     target,
     store: createObjectStore({ bucket, ...storage }),
     clock: systemClock,
     entropy: systemEntropy,
-    compute: emulated ? null : openCompute(project, clientOptions('COMPUTE')),
+    compute: emulated ? null : openCompute(project, options('COMPUTE')),
     publishRequest: (data) => publisher.publish(`${deployment}-run-requests`, data),
   };
+}
+
+/** Where calls of a service go, and with which credentials; `service` as in MAYFLY_ENDPOINT_<SERVICE>. */
+export function clientOptions(
+  project: string,
+  environment: Terminal['environment'],
+  service: string,
+  credentials: Credentials = applicationCredentials(project),
+): { endpoint: string | null; credentials: Credentials } {
+  const endpoint = findEndpoint(environment, service);
+  // A token never travels in clear text, and an emulator wants none.
+  return { endpoint, credentials: isOpen(endpoint) ? noCredentials(project) : credentials };
 }
 
 function openCompute(
@@ -61,7 +67,7 @@ function openCompute(
 const isOpen = (endpoint: string | null) => endpoint?.startsWith('http://') === true;
 
 /** Google's own variable of the emulator (scheme or not), else ours; null: Google's own endpoint. */
-function findEndpoint(environment: Terminal['environment'], service: Service): string | null {
+function findEndpoint(environment: Terminal['environment'], service: string): string | null {
   const emulator = environment[`${service}_EMULATOR_HOST`];
   const text = emulator || environment[`MAYFLY_ENDPOINT_${service}`] || null;
   if (text === null) return null;

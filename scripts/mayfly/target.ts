@@ -20,6 +20,7 @@ const fileSchema = z.object({
   project: z.string().optional(),
   bucket: z.string().optional(),
   deployment: z.string().optional(),
+  region: z.string().optional(),
 });
 
 type Names = z.infer<typeof fileSchema>;
@@ -56,6 +57,18 @@ export async function requireTarget(call: Call, terminal: Terminal): Promise<Tar
   throw usageError(
     `which deployment is meant? Missing: ${missing.join(' and ')}, or both in ${FILE_NAME}; ` +
       '`mayfly local` prints these lines for the local cloud',
+  );
+}
+
+/** Where the functions, the bucket and the scheduler job are; left out, the first of the regions. */
+export async function requireRegion(call: Call, terminal: Terminal): Promise<string> {
+  const { environment } = terminal;
+  const { region } = await readTargetFile(terminal.folder);
+  const [first] = (environment.MAYFLY_REGIONS ?? '').split(',');
+  const found = call.text('region') || environment.MAYFLY_REGION || region || first;
+  if (found) return found.trim();
+  throw usageError(
+    `which region is meant? Missing: --region, MAYFLY_REGION, or region in ${FILE_NAME}`,
   );
 }
 

@@ -160,6 +160,7 @@ export async function handleRequest(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
+  response.setHeader('date', new Date(runtime.nowMs()).toUTCString());
   const call = readCall(runtime, request, await readBody(request));
   if ('status' in call) {
     sendReply(request, response, call);
@@ -167,7 +168,6 @@ export async function handleRequest(
   }
   const answer = runtime.perform(call);
   const reply = call.method.startsWith('storage.xml.') ? asXml(answer) : answer;
-  response.setHeader('date', new Date(runtime.nowMs()).toUTCString());
   const uploadId = reply.headers['x-guploader-uploadid'];
   if (uploadId === undefined) {
     sendReply(request, response, reply);

@@ -65,10 +65,10 @@ const MESSAGES: readonly PlantedFault[] = [
         (old: JsonObject) => ({ ...old, messageRetentionDuration: '86400s' }),
         '--message-retention-duration',
       ],
-      ['P123: no dead letter policy', without('deadLetterPolicy'), '--dead-letter-topic'],
+      ['no dead letter policy', without('deadLetterPolicy'), '--dead-letter-topic'],
     ] as const
   ).map(([what, change, fix]) => ({
-    name: `subscription submit has ${what}`,
+    name: `P123: subscription submit has ${what}`,
     plant: subscription('submit', change),
     check: 'subscription mayfly-submit',
     fix,

@@ -1,0 +1,60 @@
+// `mayfly doctor`: compares a deployment with what it has to be, by reads alone, and says for each
+// difference the one line that puts it right.
+import type { Verb } from '#scripts/mayfly/call.ts';
+import { quotaProjectError } from '#scripts/mayfly/doctor/credentials.ts';
+import { examine } from '#scripts/mayfly/doctor/examine.ts';
+import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
+import { needsQuotaProject, openReader } from '#scripts/mayfly/doctor/reader.ts';
+import { EXIT_DONE, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
+import { requireRegion, requireTarget } from '#scripts/mayfly/target.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+
+export const doctorVerb: Verb = {
+  name: 'doctor',
+  operands: '',
+  operandsMin: 0,
+  operandsMax: 0,
+  takesRest: false,
+  summary: 'checks all that a deployment needs, and says the fix for each miss',
+  details: [
+    'Reads only. Ends with 0 when nothing is wrong, with 3 when something is, or cannot be read:',
+    'unknown is not all right. Warnings alone end with 0. With --json: { ok, findings: [{ check,',
+    'state, what, fix }] }, what is all right included.',
+  ],
+  flags: { region: { value: 'REGION', help: 'of functions, bucket and scheduler job' } },
+  async run(call, terminal) {
+    const target = await requireTarget(call, terminal);
+    const region = await requireRegion(call, terminal);
+    const reader = openReader(target.project, terminal.environment);
+    const findings = await examine({ ...target, region }, reader, (what) =>
+      terminal.move(`looking at ${what}`),
+    ).catch(async (error: unknown) => {
+      if (!(error instanceof CloudError && needsQuotaProject(error))) throw error;
+      throw await quotaProjectError(target.project, terminal.environment);
+    });
+    terminal.move(null);
+    const count = (state: Finding['state']) =>
+      findings.filter((finding) => finding.state === state).length;
+    const right = count('fault') + count('unknown') === 0;
+    if (call.has('json')) {
+      terminal.write(`${JSON.stringify({ ok: right, findings })}\n`);
+    } else {
+      terminal.write(
+        findings
+          .filter(({ state }) => state !== 'ok')
+          .flatMap(linesOf)
+          .join(''),
+      );
+      const states = (['ok', 'fault', 'warning', 'unknown'] as const).map(
+        (state) => `${count(state)} ${state}`,
+      );
+      terminal.write(`${findings.length} checks: ${states.join(', ')}\n`);
+    }
+    return right ? EXIT_DONE : EXIT_REFUSED;
+  },
+};
+
+const linesOf = ({ check, state, what, fix }: Finding): string[] => [
+  `${state}: ${check} ${what}\n`,
+  ...(fix === null ? [] : [`  fix: ${fix}\n`]),
+];

@@ -1,0 +1,149 @@
+// The accounts, and what each may do: every line of the table that Terraform makes its roles from.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type Access, checkAccess } from '#scripts/mayfly/doctor/access.ts';
+import { accountOf, type Deployed, FUNCTIONS } from '#scripts/mayfly/doctor/deployed.ts';
+import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
+import { eachOf, judgeAnswer } from '#scripts/mayfly/doctor/reader.ts';
+
+const TABLE = join(import.meta.dirname, '..', '..', '..', 'terraform', 'grants.json');
+const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
+
+const tableShape = z.array(
+  z.object({
+    account: z.string(),
+    on: z.string(),
+    names: z.array(z.string()).optional(),
+    prefixes: z.array(z.string()).optional(),
+    permissions: z.array(z.string()),
+  }),
+);
+
+type Grant = z.infer<typeof tableShape>[number];
+
+export function checkAccounts(deployed: Deployed): Promise<Finding[]> {
+  const { reader, project } = deployed;
+  const emails = new Set([
+    ...[...FUNCTIONS, 'push', ...jobsAccounts(deployed)].map((name) => accountOf(deployed, name)),
+    ...workersOf(deployed),
+  ]);
+  return eachOf([...emails], async (email) => {
+    const check = `account ${email}`;
+    const home = /@([^.]+)\.iam\.gserviceaccount\.com$/.exec(email)?.[1] ?? project;
+    const answer = await reader.get('IAM', `v1/projects/${home}/serviceAccounts/${email}`);
+    return judgeAnswer(check, answer, {
+      missing: 'mayfly deploy',
+      judge: ({ disabled }) =>
+        disabled === true
+          ? fault(check, 'is disabled', `gcloud iam service-accounts enable ${email}`)
+          : ok(check, 'there'),
+    });
+  });
+}
+
+const workersOf = (deployed: Deployed) =>
+  deployed.settings?.plan.workerServiceAccounts ?? [accountOf(deployed, 'worker')];
+
+/** Without signers there is no second runtime. */
+const jobsAccounts = ({ settings }: Deployed) =>
+  settings?.plan.jobs.readerServiceAccount == null ? [] : JOBS_ACCOUNTS;
+
+/** `missing`: emails and topics that are not there; what they lack is no finding of its own. */
+export async function checkPermissions(
+  deployed: Deployed,
+  missing: ReadonlySet<string>,
+): Promise<Finding[]> {
+  const table = tableShape.parse(JSON.parse(await readFile(TABLE, 'utf8')));
+  const questions = new Map<string, Access[]>();
+  for (const grant of table) {
+    if (JOBS_ACCOUNTS.includes(grant.account) && jobsAccounts(deployed).length === 0) continue;
+    for (const permission of grant.permissions) {
+      const check = `permission ${grant.account}: ${permission}`;
+      const asked = accessesOf(deployed, grant, missing).map((one) => ({ ...one, permission }));
+      questions.set(check, [...(questions.get(check) ?? []), ...asked]);
+    }
+  }
+  for (const principal of workersOf(deployed)) {
+    const permission = 'artifactregistry.repositories.downloadArtifacts';
+    const asked = { principal, permission, resource: projectName(deployed.project) };
+    questions.set(`permission worker: ${permission}`, missing.has(principal) ? [] : [asked]);
+  }
+  const findings = await eachOf([...questions], ([check, asked]) => ask(deployed, check, asked));
+  return findings.flat();
+}
+
+/** The worst answer of all places where the account needs the permission. */
+async function ask(deployed: Deployed, check: string, asked: readonly Access[]) {
+  const findings = await eachOf(asked, (access) =>
+    checkAccess(deployed.reader, check, access, fixOf(deployed, access)),
+  );
+  const worst = ['fault', 'unknown', 'ok']
+    .map((state) => findings.find((finding) => finding.state === state))
+    .find((finding) => finding !== undefined);
+  return worst === undefined ? [] : [worst];
+}
+
+function fixOf({ project }: Deployed, { permission, principal }: Access): string {
+  return permission.startsWith('artifactregistry.')
+    ? `gcloud projects add-iam-policy-binding ${project} --member=serviceAccount:${principal} --role=roles/artifactregistry.reader`
+    : `mayfly deploy (gives ${permission} to ${principal})`;
+}
+
+const projectName = (project: string) =>
+  `//cloudresourcemanager.googleapis.com/projects/${project}`;
+
+type Place = Omit<Access, 'permission' | 'principal'>;
+
+function accessesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>) {
+  const principals =
+    grant.account === 'worker' ? workersOf(deployed) : [accountOf(deployed, grant.account)];
+  return principals
+    .filter((principal) => !missing.has(principal))
+    .flatMap((principal) =>
+      placesOf(deployed, grant, missing).map((place) => ({ ...place, principal })),
+    );
+}
+
+/** Buckets of runs' data and secrets are variables of Terraform: nothing here knows them. */
+function placesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>): Place[] {
+  const { project, bucket, deployment, settings } = deployed;
+  switch (grant.on) {
+    case 'project':
+      return [{ resource: projectName(project) }];
+    case 'bucket':
+      return (grant.prefixes ?? ['']).map((prefix) => objectPlace(bucket, prefix));
+    case 'topics':
+      return (grant.names ?? [])
+        .map((name) => `projects/${project}/topics/${deployment}-${name}`)
+        .filter((name) => !missing.has(name))
+        .map((name) => ({ resource: `//pubsub.googleapis.com/${name}` }));
+    case 'accounts':
+      return (grant.names ?? [])
+        .flatMap((name) => (name === 'worker' ? workersOf(deployed) : [accountOf(deployed, name)]))
+        .filter((email) => !missing.has(email))
+        .map((email) => ({
+          resource: `//iam.googleapis.com/projects/${project}/serviceAccounts/${email}`,
+        }));
+    case 'instances':
+      return [instancePlace(project, `${settings?.plan.regions[0]}-b`, `${deployment}-doctor`)];
+    default:
+      return [];
+  }
+}
+
+function objectPlace(bucket: string, prefix: string): Place {
+  const resource = `//storage.googleapis.com/projects/_/buckets/${bucket}`;
+  const name = `projects/_/buckets/${bucket}/objects/${prefix === '' ? 'runs/' : prefix}doctor`;
+  const type = 'storage.googleapis.com/Object';
+  return { resource, named: { service: 'storage.googleapis.com', type, name } };
+}
+
+function instancePlace(project: string, zone: string, instance: string): Place {
+  const name = `projects/${project}/zones/${zone}/instances/${instance}`;
+  const type = 'compute.googleapis.com/Instance';
+  return {
+    resource: projectName(project),
+    named: { service: 'compute.googleapis.com', type, name },
+  };
+}

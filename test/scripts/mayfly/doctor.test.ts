@@ -1,0 +1,170 @@
+// Doctor against a laid out deployment: nothing is wrong with a right one, and of each planted fault it
+// finds that very one and names the fix.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { clientEnvironment } from '#scripts/local-cloud/deployment/client-lines.ts';
+import {
+  LOCAL_AUDIENCE,
+  LOCAL_BUCKET,
+  LOCAL_DEPLOYMENT,
+  LOCAL_PROJECT,
+  LOCAL_REGION,
+  localAccount,
+  localEnvironment,
+  localSettings,
+} from '#scripts/local-cloud/deployment/environment.ts';
+import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
+import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
+import { type LocalDeployment, layOutDeployment } from '#scripts/local-cloud/deployment/layout.ts';
+import type { JsonObject } from '#scripts/local-cloud/json.ts';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
+import { FAULTS } from '#test/scripts/mayfly/doctor-faults.ts';
+import type { Send } from '#test/scripts/mayfly/doctor-plants.ts';
+import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
+
+const FUNCTION_URL = 'http://127.0.0.1:9';
+
+/** A deployment without processes behind its functions: doctor never calls them. */
+async function layOut(aheadMs = 0) {
+  const cloud = await startLocalCloud({
+    world: {
+      project: LOCAL_PROJECT,
+      buckets: [],
+      grants: localGrants(),
+      storage: { objectWriteGapMs: 0 },
+    },
+    nowMs: () => Date.now() + aheadMs,
+  });
+  onTestFinished(() => cloud[Symbol.asyncDispose]());
+  const { baseUrl } = cloud;
+  const url = (name: string) => `${FUNCTION_URL}/${name}`;
+  const deployment: LocalDeployment = {
+    ...{ baseUrl, project: LOCAL_PROJECT, bucket: LOCAL_BUCKET, deployment: LOCAL_DEPLOYMENT },
+    ...{ plan: localSettings(baseUrl).plan, region: LOCAL_REGION, audience: LOCAL_AUDIENCE },
+    ...{ taskAccount: localAccount('jobs-task'), pushAccount: localAccount('push') },
+    functionUrls: {
+      submit: url('submit'),
+      finalize: url('finalize'),
+      signals: url('signals'),
+      sweep: url('sweep'),
+      notify: url('notify'),
+    },
+  };
+  const { projectNumber } = cloud.world.options.compute;
+  await layOutDeployment(
+    deployment,
+    identityCalls(deployment, localEnvironment(baseUrl), projectNumber),
+  );
+  const send: Send = async (verb, path, body) => {
+    const reply = await fetch(`${baseUrl}${path}`, {
+      method: verb,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    const text = await reply.text();
+    if (!reply.ok) throw new Error(`${verb} ${path} answered ${reply.status}: ${text}`);
+    return text === '' ? {} : (JSON.parse(text) as JsonObject);
+  };
+  return { cloud, send, environment: clientEnvironment(deployment) };
+}
+
+async function examine(environment: Readonly<Record<string, string>>) {
+  const ended = await callMayfly(['doctor', '--json'], { environment });
+  const report = JSON.parse(ended.stdout) as { ok: boolean; findings: readonly Finding[] };
+  const wrong = report.findings.filter(({ state }) => state !== 'ok');
+  return { ...report, code: ended.code, wrong };
+}
+
+test('P126: a right set-up has no finding: 0 false alarms, exit 0', async () => {
+  const { environment } = await layOut();
+  const { code, ok, findings, wrong } = await examine(environment);
+  expect(wrong).toEqual([]);
+  expect({ code, ok }).toEqual({ code: 0, ok: true });
+  expect(findings.length).toBeGreaterThan(100);
+  const names = findings.map(({ check }) => check);
+  expect(new Set(names).size).toBe(names.length);
+});
+
+test('there are at least 25 planted faults, each with a name of its own', () => {
+  expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
+  expect(FAULTS.length).toBeGreaterThanOrEqual(25);
+});
+
+test.each(FAULTS)('$name', async ({ plant, check, fix, state = 'fault' }) => {
+  const { environment, send } = await layOut();
+  await plant(send);
+  const { code, wrong } = await examine(environment);
+  expect(wrong.map((finding) => finding.check)).toEqual([check]);
+  expect(wrong[0]).toMatchObject({ state, fix: expect.stringContaining(fix) });
+  expect(wrong[0]?.fix).not.toContain('\n');
+  expect(code).toBe(state === 'fault' ? 3 : 0);
+});
+
+test('the bucket is missing: found once, with what rests on it silent', async () => {
+  const { environment, send } = await layOut();
+  await send('DELETE', '/storage/v1/b/local-bucket/o/runs%2Fdeployment');
+  await send('DELETE', '/storage/v1/b/local-bucket');
+  const { code, wrong } = await examine(environment);
+  expect(wrong.map(({ check, fix }) => [check, fix])).toEqual([
+    ['bucket local-bucket', 'mayfly deploy'],
+  ]);
+  expect(code).toBe(3);
+});
+
+test.each([
+  [600_000, 'fault', /^is (?:59|60)\d s behind /, 3],
+  [-20_000, 'warning', /^is (?:19|2\d) s ahead of /, 0],
+] as const)('a clock that is %d ms off is a %s', async (aheadMs, state, what, exit) => {
+  const { environment } = await layOut(aheadMs);
+  const { code, wrong } = await examine(environment);
+  const fix = 'sudo timedatectl set-ntp true';
+  expect(wrong).toEqual([{ check: 'clock', state, what: expect.stringMatching(what), fix }]);
+  expect(code).toBe(exit);
+});
+
+test('what cannot be read is unknown, not all right', async () => {
+  const { cloud, environment } = await layOut();
+  const match = { method: 'cloudscheduler.jobs.get' };
+  cloud.call(
+    'local.faults.plant',
+    {},
+    { match, effect: 'before', kind: 'status', status: 403, times: 'always' },
+  );
+  const { code, ok, wrong } = await examine(environment);
+  expect(wrong).toMatchObject([{ check: 'scheduler mayfly-sweep', state: 'unknown' }]);
+  expect(wrong[0]?.fix).toContain('roles/viewer');
+  expect({ code, ok }).toEqual({ code: 3, ok: false });
+});
+
+test('P118: user credentials without a quota project: named, with the one command, exit 3', async () => {
+  const { cloud, environment } = await layOut();
+  const message =
+    'Your application is authenticating by using local Application Default Credentials. The serviceusage.googleapis.com API requires a quota project, which is not set by default.';
+  const fault = { effect: 'before', kind: 'status', status: 403, times: 'always', message };
+  cloud.call(
+    'local.faults.plant',
+    {},
+    { match: { method: 'serviceusage.services.list' }, ...fault },
+  );
+  const folder = await mkdtemp(join(tmpdir(), 'mayfly-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'application_default_credentials.json');
+  await writeFile(
+    path,
+    JSON.stringify({ type: 'authorized_user', client_id: 'c', refresh_token: 'r' }),
+  );
+  const ended = await runMayfly(['doctor'], {
+    environment: { ...environment, CLOUDSDK_CONFIG: folder },
+  });
+  expect(ended, ended.stderr).toMatchObject({ code: 3, stdout: '' });
+  expect(ended.stderr).toContain(
+    `credentials of type authorized_user with no quota project, in ${path}`,
+  );
+  expect(ended.stderr.match(/gcloud /g)).toHaveLength(1);
+  expect(ended.stderr).toContain(
+    'gcloud auth application-default set-quota-project local-project\n',
+  );
+  expect(ended.stderr).not.toMatch(/^\s+at /m);
+});
