@@ -2,9 +2,11 @@
 // writes nothing and fails when a page is not what its sources say.
 import { readFile, writeFile } from 'node:fs/promises';
 import { behavioursPage, readNamedTests } from '#scripts/docs/behaviours.ts';
+import { logEventsPage } from '#scripts/docs/log-events.ts';
 
 const PAGES = [
   { path: 'docs/behaviours.md', make: async () => behavioursPage(await readNamedTests()) },
+  { path: 'docs/log-events.md', make: async () => logEventsPage() },
 ] as const;
 
 const checkOnly = process.argv.includes('--check');
