@@ -4,6 +4,7 @@ import { benchBurst } from '#scripts/bench/burst.ts';
 import { benchGuest } from '#scripts/bench/guest.ts';
 import { benchJobs } from '#scripts/bench/jobs.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
+import { benchPrice } from '#scripts/bench/price.ts';
 import { benchReclaim } from '#scripts/bench/reclaim.ts';
 import { benchSweep } from '#scripts/bench/sweep.ts';
 
@@ -12,6 +13,7 @@ const BENCHES: Readonly<Record<string, (options: readonly string[]) => Promise<v
   guest: benchGuest,
   jobs: benchJobs,
   plan: benchPlan,
+  price: benchPrice,
   reclaim: benchReclaim,
   sweep: benchSweep,
 };
