@@ -21,12 +21,26 @@ export const doctorVerb: Verb = {
     'unknown is not all right. Warnings alone end with 0. With --json: { ok, findings: [{ check,',
     'state, what, fix }] }, what is all right included.',
   ],
-  flags: { region: { value: 'REGION', help: 'of functions, bucket and scheduler job' } },
+  flags: {
+    region: { value: 'REGION', help: 'of functions, bucket and scheduler job' },
+    data: {
+      value: 'URI',
+      multiple: true,
+      help: 'gs://… that runs read and write: is it open to them?',
+    },
+    secret: { value: 'NAME', multiple: true, help: 'projects/P/secrets/S that runs may read' },
+    image: { value: 'IMAGE', multiple: true, help: 'in Artifact Registry: may workers pull it?' },
+  },
   async run(call, terminal) {
     const target = await requireTarget(call, terminal);
     const region = await requireRegion(call, terminal);
+    const used = {
+      data: call.list('data'),
+      secrets: call.list('secret'),
+      images: call.list('image'),
+    };
     const reader = openReader(target.project, terminal.environment);
-    const findings = await examine({ ...target, region }, reader, (what) =>
+    const findings = await examine({ ...target, region, used }, reader, (what) =>
       terminal.move(`looking at ${what}`),
     ).catch(async (error: unknown) => {
       if (!(error instanceof CloudError && needsQuotaProject(error))) throw error;

@@ -6,6 +6,8 @@ import { type Access, checkAccess } from '#scripts/mayfly/doctor/access.ts';
 import { accountOf, type Deployed, FUNCTIONS } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
 import { eachOf, judgeAnswer } from '#scripts/mayfly/doctor/reader.ts';
+import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 
 const TABLE = join(import.meta.dirname, '..', '..', '..', 'terraform', 'grants.json');
 const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
@@ -64,11 +66,14 @@ export async function checkPermissions(
       questions.set(check, [...(questions.get(check) ?? []), ...asked]);
     }
   }
-  for (const principal of workersOf(deployed)) {
-    const permission = 'artifactregistry.repositories.downloadArtifacts';
-    const asked = { principal, permission, resource: projectName(deployed.project) };
-    questions.set(`permission worker: ${permission}`, missing.has(principal) ? [] : [asked]);
-  }
+  const pull = 'artifactregistry.repositories.downloadArtifacts';
+  const pulls = workersOf(deployed).filter((principal) => !missing.has(principal));
+  questions.set(
+    `permission worker: ${pull}`,
+    pulls.flatMap((principal) =>
+      repositoriesOf(deployed).map((resource) => ({ principal, permission: pull, resource })),
+    ),
+  );
   const findings = await eachOf([...questions], ([check, asked]) => ask(deployed, check, asked));
   return findings.flat();
 }
@@ -84,10 +89,30 @@ async function ask(deployed: Deployed, check: string, asked: readonly Access[]) 
   return worst === undefined ? [] : [worst];
 }
 
-function fixOf({ project }: Deployed, { permission, principal }: Access): string {
-  return permission.startsWith('artifactregistry.')
-    ? `gcloud projects add-iam-policy-binding ${project} --member=serviceAccount:${principal} --role=roles/artifactregistry.reader`
-    : `mayfly deploy (gives ${permission} to ${principal})`;
+function fixOf({ project }: Deployed, { permission, principal, resource }: Access): string {
+  if (!permission.startsWith('artifactregistry.')) {
+    return `mayfly deploy (gives ${permission} to ${principal})`;
+  }
+  const member = `--member=serviceAccount:${principal} --role=roles/artifactregistry.reader`;
+  const [, home, location, repository] =
+    /projects\/(.+)\/locations\/(.+)\/repositories\/(.+)$/.exec(resource) ?? [];
+  return repository === undefined
+    ? `gcloud projects add-iam-policy-binding ${project} ${member}`
+    : `gcloud artifacts repositories add-iam-policy-binding ${repository} --project=${home} --location=${location} ${member}`;
+}
+
+/** Without images to ask for: the whole project, whose repositories then need nothing of their own. */
+function repositoriesOf({ project, used }: Deployed): readonly string[] {
+  if (used.images.length === 0) return [projectName(project)];
+  return used.images.map((image) => {
+    const [, location, home, repository] =
+      /^([a-z0-9-]+)-docker\.pkg\.dev\/([^/]+)\/([^/]+)\//.exec(image) ?? [];
+    if (location === undefined) {
+      throw usageError(`--image ${image} is not LOCATION-docker.pkg.dev/PROJECT/REPOSITORY/NAME`);
+    }
+    const place = `projects/${home}/locations/${location}/repositories/${repository}`;
+    return `//artifactregistry.googleapis.com/${place}`;
+  });
 }
 
 const projectName = (project: string) =>
@@ -105,9 +130,9 @@ function accessesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<strin
     );
 }
 
-/** Buckets of runs' data and secrets are variables of Terraform: nothing here knows them. */
+/** Buckets of runs' data and secrets are variables of Terraform: those that the caller names. */
 function placesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>): Place[] {
-  const { project, bucket, deployment, settings } = deployed;
+  const { project, bucket, deployment, settings, used } = deployed;
   switch (grant.on) {
     case 'project':
       return [{ resource: projectName(project) }];
@@ -127,14 +152,21 @@ function placesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>
         }));
     case 'instances':
       return [instancePlace(project, `${settings?.plan.regions[0]}-b`, `${deployment}-doctor`)];
+    case 'data':
+      return used.data.map((uri) => {
+        const { bucket: other, object } = requireGsUri(uri);
+        return objectPlace(other, object);
+      });
+    case 'secrets':
+      return used.secrets.map((name) => ({ resource: `//secretmanager.googleapis.com/${name}` }));
     default:
-      return [];
+      throw new Error(`${TABLE} has a place of an unknown kind: ${grant.on}`);
   }
 }
 
 function objectPlace(bucket: string, prefix: string): Place {
   const resource = `//storage.googleapis.com/projects/_/buckets/${bucket}`;
-  const name = `projects/_/buckets/${bucket}/objects/${prefix === '' ? 'runs/' : prefix}doctor`;
+  const name = `projects/_/buckets/${bucket}/objects/${prefix}doctor`;
   const type = 'storage.googleapis.com/Object';
   return { resource, named: { service: 'storage.googleapis.com', type, name } };
 }

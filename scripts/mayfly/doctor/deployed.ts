@@ -13,6 +13,15 @@ export type FunctionName = (typeof FUNCTIONS)[number];
 export interface Names extends Target {
   /** Of functions, bucket and scheduler job. */
   readonly region: string;
+  /** What runs use that the deployment does not know of itself, to be looked at too. */
+  readonly used: {
+    /** `gs://bucket/prefix`. */
+    readonly data: readonly string[];
+    /** `projects/P/secrets/S`. */
+    readonly secrets: readonly string[];
+    /** In Artifact Registry. */
+    readonly images: readonly string[];
+  };
 }
 
 export interface Deployed extends Names {

@@ -7,6 +7,7 @@ import {
 } from '#scripts/local-cloud/deployment/environment.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import { MESSAGE_FAULTS } from '#test/scripts/mayfly/doctor-message-faults.ts';
+import { MORE_FAULTS } from '#test/scripts/mayfly/doctor-more-faults.ts';
 import {
   BUCKET,
   bucket,
@@ -230,4 +231,10 @@ const ACCOUNTS: readonly PlantedFault[] = [
   })),
 ];
 
-export const FAULTS: readonly PlantedFault[] = [...MESSAGE_FAULTS, ...STORE, ...WORK, ...ACCOUNTS];
+export const FAULTS: readonly PlantedFault[] = [
+  ...MESSAGE_FAULTS,
+  ...STORE,
+  ...WORK,
+  ...ACCOUNTS,
+  ...MORE_FAULTS,
+];

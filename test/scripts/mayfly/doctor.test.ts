@@ -1,6 +1,6 @@
 // Doctor against a laid out deployment: nothing is wrong with a right one, and of each planted fault it
 // finds that very one and names the fix.
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
@@ -70,8 +70,11 @@ async function layOut(aheadMs = 0) {
   return { cloud, send, environment: clientEnvironment(deployment) };
 }
 
-async function examine(environment: Readonly<Record<string, string>>) {
-  const ended = await callMayfly(['doctor', '--json'], { environment });
+async function examine(
+  environment: Readonly<Record<string, string>>,
+  flags: readonly string[] = [],
+) {
+  const ended = await callMayfly(['doctor', '--json', ...flags], { environment });
   const report = JSON.parse(ended.stdout) as { ok: boolean; findings: readonly Finding[] };
   const wrong = report.findings.filter(({ state }) => state !== 'ok');
   return { ...report, code: ended.code, wrong };
@@ -100,6 +103,53 @@ test.each(FAULTS)('$name', async ({ plant, check, fix, state = 'fault' }) => {
   expect(wrong[0]).toMatchObject({ state, fix: expect.stringContaining(fix) });
   expect(wrong[0]?.fix).not.toContain('\n');
   expect(code).toBe(state === 'fault' ? 3 : 0);
+});
+
+test('without any rights of its accounts, each line of the table of grants is found', async () => {
+  const { cloud, environment } = await layOut();
+  cloud.world.iam.grants = [];
+  const { wrong } = await examine(environment);
+  const table = JSON.parse(await readFile('terraform/grants.json', 'utf8')) as {
+    readonly account: string;
+    readonly on: string;
+    readonly permissions: readonly string[];
+  }[];
+  // Buckets of data and secrets are asked for by flags alone.
+  const lines = table
+    .filter(({ on }) => on !== 'data' && on !== 'secrets')
+    .flatMap(({ account, permissions }) =>
+      permissions.map((permission) => `permission ${account}: ${permission}`),
+    );
+  expect(wrong.map(({ check }) => check).sort()).toEqual([...new Set(lines)].sort());
+  expect(wrong.every(({ state }) => state === 'fault')).toBe(true);
+});
+
+test('data, secrets and images that are named are asked for too', async () => {
+  const { environment } = await layOut();
+  const secret = `projects/${LOCAL_PROJECT}/secrets/key`;
+  const flags = [
+    ...['--data', 'gs://elsewhere/in/', '--data', 'gs://local-bucket/data/', '--secret', secret],
+    ...['--image', 'europe-docker.pkg.dev/other/team/app:1'],
+  ];
+  const { code, wrong } = await examine(environment, flags);
+  const places = wrong.map(({ check, what }) => `${check} ${what}`);
+  expect(places).toEqual([
+    expect.stringMatching(
+      /^permission worker: storage.objects.get .* may not, on projects\/_\/buckets\/elsewhere\/objects\/in\//,
+    ),
+    expect.stringMatching(/^permission worker: storage.objects.create .*elsewhere/),
+    expect.stringMatching(/^permission worker: storage.objects.delete .*elsewhere/),
+    expect.stringMatching(/^permission jobs-reader: storage.objects.get .*elsewhere/),
+    expect.stringMatching(/^permission jobs-uploader: storage.objects.create .*elsewhere/),
+    expect.stringMatching(/^permission jobs-uploader: storage.objects.delete .*elsewhere/),
+    expect.stringMatching(
+      /^permission worker: artifactregistry.* \/\/artifactregistry.googleapis.com\/projects\/other\/locations\/europe\/repositories\/team$/,
+    ),
+  ]);
+  expect(wrong.at(-1)?.fix).toContain(
+    'gcloud artifacts repositories add-iam-policy-binding team --project=other --location=europe ',
+  );
+  expect(code).toBe(3);
 });
 
 test('the bucket is missing: found once, with what rests on it silent', async () => {
