@@ -27,7 +27,7 @@ export function dryRunDeps(deps: RunDeps, report: SweepReport): RunDeps {
     log: () => {},
     store: {
       read: (name, generation) => store.read(name, generation),
-      list: (prefix, pageToken) => store.list(prefix, pageToken),
+      list: (prefix, pageToken, range) => store.list(prefix, pageToken, range),
       write: async () => ({ kind: 'written', generation: '1' }),
       delete: async () => ({ kind: 'deleted' }),
     },

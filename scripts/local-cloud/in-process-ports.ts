@@ -51,9 +51,14 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
       const kinds = { 404: 'absent', 412: 'conflict' } as const;
       return { kind: kinds[reply.status as 404 | 412] ?? 'deleted' };
     },
-    async list(prefix, pageToken) {
+    async list(prefix, pageToken, range = {}) {
       const method = 'storage.objects.list';
-      const params = { bucket, prefix, ...(pageToken ? { pageToken } : {}) };
+      const { start: startOffset, end: endOffset } = range;
+      const params = {
+        ...{ bucket, prefix, ...(pageToken ? { pageToken } : {}) },
+        ...(startOffset === undefined ? {} : { startOffset }),
+        ...(endOffset === undefined ? {} : { endOffset }),
+      };
       const reply = await send({ method, params });
       expectStatus(method, reply, [200]);
       return {

@@ -11,6 +11,7 @@ const VERBS = {
   plan: async () => (await import('#scripts/mayfly/plan.ts')).planVerb,
   submit: async () => (await import('#scripts/mayfly/submit.ts')).submitVerb,
   watch: async () => (await import('#scripts/mayfly/watch.ts')).watchVerb,
+  list: async () => (await import('#scripts/mayfly/list.ts')).listVerb,
   show: async () => (await import('#scripts/mayfly/show.ts')).showVerb,
   report: async () => (await import('#scripts/mayfly/report.ts')).reportVerb,
   cancel: async () => (await import('#scripts/mayfly/cancel.ts')).cancelVerb,

@@ -14,6 +14,7 @@ import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { CloudError, unreadableReply } from '#shared/cloud/errors.ts';
 import type {
   DeleteReply,
+  NameRange,
   ObjectPage,
   ObjectStore,
   ReadReply,
@@ -62,7 +63,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
       ifGeneration === undefined
         ? deleteLiveObject(call, name)
         : deleteObject(call, name, ifGeneration),
-    list: (prefix, pageToken) => listObjects(call, prefix, pageToken ?? null),
+    list: (prefix, pageToken, range) => listObjects(call, prefix, pageToken ?? null, range),
   };
 }
 
@@ -208,7 +209,12 @@ async function deleteLiveObject(call: Caller, name: string): Promise<DeleteReply
   return { kind: 'conflict' };
 }
 
-function listObjects(call: Caller, prefix: string, pageToken: string | null): Promise<ObjectPage> {
+function listObjects(
+  call: Caller,
+  prefix: string,
+  pageToken: string | null,
+  range: NameRange = {},
+): Promise<ObjectPage> {
   const method = 'storage.objects.list';
   return call(method, {}, async ({ bucket }) => {
     // Not `getFiles`: it throws outside of its promise when the reply has no body.
@@ -218,6 +224,8 @@ function listObjects(call: Caller, prefix: string, pageToken: string | null): Pr
       maxResults: PAGE_OBJECTS_MAX,
       fields: 'items(name,generation,size,updated),nextPageToken',
       ...(pageToken === null ? {} : { pageToken }),
+      ...(range.start === undefined ? {} : { startOffset: range.start }),
+      ...(range.end === undefined ? {} : { endOffset: range.end }),
     };
     bucket.request({ uri: '/o', qs: query }, (error: Error | null, body: unknown) => {
       if (error === null) resolve(body);

@@ -27,6 +27,12 @@ export interface ObjectPage {
   readonly nextPageToken: string | null;
 }
 
+/** Names from `start` on and below `end`, whole names both; left out: no bound. */
+export interface NameRange {
+  readonly start?: string;
+  readonly end?: string;
+}
+
 /** All calls throw a CloudError when the service cannot be asked or does not answer. */
 export interface ObjectStore {
   /** The live object, or exactly the given generation of it. */
@@ -40,5 +46,5 @@ export interface ObjectStore {
   /** Deletes the live object, or only the given generation of it. */
   delete(name: string, ifGeneration?: string): Promise<DeleteReply>;
   /** One page of at most 1,000 names in lexical order. */
-  list(prefix: string, pageToken?: string | null): Promise<ObjectPage>;
+  list(prefix: string, pageToken?: string | null, range?: NameRange): Promise<ObjectPage>;
 }

@@ -1,0 +1,25 @@
+// `--since`: how far back, as a time span or an instant.
+import { usageError } from '#scripts/mayfly/exit-codes.ts';
+
+const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 };
+const SECONDS_MAX = 400 * 86_400;
+
+/** Epoch milliseconds. `90m`, `24h`, `7d`, or RFC 3339 with a time zone. */
+export function parseSince(text: string, nowMs: number): number {
+  const span = /^(\d{1,9})([smhd])$/.exec(text);
+  const atMs = span
+    ? nowMs - Number(span[1]) * UNITS[span[2] as keyof typeof UNITS] * 1000
+    : instantOf(text);
+  if (Number.isNaN(atMs)) {
+    throw usageError(
+      `--since ${JSON.stringify(text)} is neither a time like 90m, 24h or 7d nor one like 2026-12-01T12:00:00Z`,
+    );
+  }
+  if (nowMs - atMs > SECONDS_MAX * 1000) throw usageError('--since goes back 400d at most');
+  return atMs;
+}
+
+const instantOf = (text: string) =>
+  /^\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))?$/.test(text)
+    ? Date.parse(text)
+    : Number.NaN;
