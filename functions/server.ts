@@ -147,7 +147,7 @@ function portOf(server: Server): number {
 }
 
 /** Cloud Run's own names for what to serve and where; the target is a name that main.ts registers. */
-async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
+export async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
   const { systemLog: log } = await import('#shared/runs/real-deps.ts');
   try {
     const { FUNCTION_TARGET: target = '', PORT: port = '8080' } = environment;
@@ -164,4 +164,4 @@ async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-if (import.meta.main) await serveProcess(process.env);
+if (import.meta.main) void serveProcess(process.env);
