@@ -177,3 +177,28 @@ test('a sweep that fails is a 500', async () => {
   await using server = await serving(serveSweep(() => Promise.reject(cloudError), quiet));
   expect((await post(server.url, '')).status).toBe(500);
 });
+
+test("what is said about a delivery has the trace of its message, in the deployment's project", async () => {
+  const lines: unknown[] = [];
+  const log = (_severity: string, event: string, _message: string, fields?: object) =>
+    void lines.push({ event, ...fields });
+  const retry: Outcome = { kind: 'retry', reason: 'later' };
+  const load = pushFunction(async () => retry, { project: 'p' });
+  await using server = await serving(servePush(load, log));
+  const push = JSON.parse(PUSH);
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const message = { ...push.message, attributes: { traceparent } };
+  await post(server.url, JSON.stringify({ ...push, message }));
+  await post(server.url);
+  expect(lines).toEqual([
+    {
+      event: 'push-retry',
+      trace: {
+        trace: 'projects/p/traces/4bf92f3577b34da6a3ce929d0e0e4736',
+        spanId: '00f067aa0ba902b7',
+        sampled: true,
+      },
+    },
+    { event: 'push-retry' },
+  ]);
+});
