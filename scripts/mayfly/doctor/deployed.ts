@@ -30,6 +30,8 @@ export interface Deployed extends Names {
   readonly number: string | null;
   /** Where each function answers; one that is not there has none. */
   readonly urls: ReadonlyMap<FunctionName, readonly string[]>;
+  /** What the tokens of each function's calls have to be for, as its own settings say. */
+  readonly audiences: ReadonlyMap<FunctionName, string>;
   /** As the functions have them; null when none can be read. */
   readonly settings: Settings | null;
 }
@@ -64,6 +66,7 @@ export async function readServices({ project }: Names, reader: Reader) {
 export async function readFunctions(names: Names, reader: Reader) {
   const findings: Finding[] = [];
   const urls = new Map<FunctionName, readonly string[]>();
+  const audiences = new Map<FunctionName, string>();
   let settings: Settings | null = null;
   for (const name of FUNCTIONS) {
     const check = `function ${names.deployment}-${name}`;
@@ -80,6 +83,7 @@ export async function readFunctions(names: Names, reader: Reader) {
         const read = tryRead(asStringMap(config.environmentVariables));
         if (typeof read === 'string') return fault(`${check} settings`, read, missing);
         settings ??= read;
+        audiences.set(name, read.push.audience);
         const account = asString(config.serviceAccountEmail);
         if (account !== accountOf(names, name)) {
           return fault(check, `runs as ${account}, not as ${accountOf(names, name)}`, missing);
@@ -92,7 +96,7 @@ export async function readFunctions(names: Names, reader: Reader) {
     });
     findings.push(finding);
   }
-  return { findings, urls, settings: settings as Settings | null };
+  return { findings, urls, audiences, settings: settings as Settings | null };
 }
 
 function tryRead(variables: Readonly<Record<string, string>>): Settings | string {

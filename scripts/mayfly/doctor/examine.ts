@@ -32,8 +32,9 @@ export async function examine(
   looking('APIs');
   const services = await readServices(names, reader);
   looking('functions');
-  const { findings: functions, urls, settings } = await readFunctions(names, reader);
-  const deployed: Deployed = { ...names, reader, number: services.number, urls, settings };
+  const { findings: functions, ...read } = await readFunctions(names, reader);
+  const { settings } = read;
+  const deployed: Deployed = { ...names, reader, number: services.number, ...read };
   looking('topics, subscriptions, accounts');
   const topics = await checkTopics(deployed);
   const subscriptions = await checkSubscriptions(deployed);

@@ -48,7 +48,7 @@ type Rules = Parameters<typeof firstBroken>[1];
 
 /** The right values are the design's: 600 s, retries, 31 days or one, never expiring, one dead topic. */
 function subscriptionRules(deployed: Deployed, wanted: Subscription, body: JsonObject): Rules {
-  const { project, deployment, urls, settings } = deployed;
+  const { project, deployment, urls, audiences } = deployed;
   const update = (flag: string) =>
     `gcloud pubsub subscriptions update ${deployment}-${wanted.name} --project=${project} ${flag}`;
   const push = asObject(body.pushConfig);
@@ -59,7 +59,7 @@ function subscriptionRules(deployed: Deployed, wanted: Subscription, body: JsonO
   const retry = asObject(body.retryPolicy);
   const dead = asObject(body.deadLetterPolicy);
   const topic = `projects/${project}/topics/${deployment}-`;
-  const audience = settings?.push.audience ?? asString(token.audience);
+  const audience = audiences.get(wanted.function) ?? token.audience;
   const seconds = wanted.retentionSeconds;
   const ack = `--ack-deadline=${ACK_DEADLINE_SECONDS}`;
   const letters = `--dead-letter-topic=${deployment}-dead --max-delivery-attempts=${DELIVERY_ATTEMPTS_MAX}`;
@@ -114,7 +114,7 @@ function subscriptionRules(deployed: Deployed, wanted: Subscription, body: JsonO
 const trim = (url: string) => url.replace(/\/+$/, '');
 
 export async function checkScheduler(deployed: Deployed): Promise<Finding[]> {
-  const { reader, project, region, deployment, urls, settings } = deployed;
+  const { reader, project, region, deployment, urls, audiences } = deployed;
   const name = `${deployment}-sweep`;
   const check = `scheduler ${name}`;
   const path = `v1/projects/${project}/locations/${region}/jobs/${name}`;
@@ -127,7 +127,7 @@ export async function checkScheduler(deployed: Deployed): Promise<Finding[]> {
     const uri = asString(target.uri) ?? '';
     const right = urls.get('sweep') ?? [uri];
     const account = accountOf(deployed, 'push');
-    const audience = settings?.push.audience ?? token.audience;
+    const audience = audiences.get('sweep') ?? token.audience;
     return firstBroken(check, [
       [body.state === 'ENABLED', `is ${body.state}: nothing sweeps`, 'mayfly sweep --resume'],
       [right.map(trim).includes(trim(uri)), `calls ${uri}`, update(`--uri=${right[0]}`)],

@@ -149,6 +149,12 @@ export const MORE_FAULTS: readonly PlantedFault[] = [
     fix: 'mayfly deploy',
   },
   {
+    name: 'function notify wants tokens for another audience than its subscription has',
+    plant: functionWith('notify', variable({ MAYFLY_PUSH_AUDIENCE: 'https://own.test' })),
+    check: 'subscription mayfly-notify',
+    fix: '--push-auth-token-audience=https://own.test',
+  },
+  {
     name: 'there is a Job of a class that is not in the inventory',
     plant: async (send) => {
       const { name: _, ...job } = await send('GET', `${RUN}/jobs/mayfly-base-ml-s`);
