@@ -1,12 +1,17 @@
 // `npm run docs`: writes the pages under docs/ that are made from the sources. `npm run docs -- --check`
 // writes nothing and fails when a page is not what its sources say.
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { behavioursPage, readNamedTests } from '#scripts/docs/behaviours.ts';
+import { inventoryFile } from '#scripts/docs/inventory.ts';
 import { logEventsPage } from '#scripts/docs/log-events.ts';
+import { SCHEMA_PAGES } from '#scripts/docs/schemas.ts';
 
 const PAGES = [
   { path: 'docs/behaviours.md', make: async () => behavioursPage(await readNamedTests()) },
   { path: 'docs/log-events.md', make: async () => logEventsPage() },
+  ...SCHEMA_PAGES,
+  { path: 'terraform/inventory.json', make: async () => inventoryFile() },
 ] as const;
 
 const checkOnly = process.argv.includes('--check');
@@ -19,6 +24,7 @@ for (const { path, make } of PAGES) {
     process.stderr.write(`${path} is not what its sources say; run: npm run docs\n`);
     process.exitCode = 1;
   } else {
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
     process.stdout.write(`${path}: written\n`);
   }
