@@ -1,6 +1,7 @@
-# Versions with an upper bound: a provider's major has changed defaults before (deletion protection).
 terraform {
   required_version = ">= 1.6"
+
+  # Bounded: a major of the provider has changed defaults that block a destroy before.
   required_providers {
     google = {
       source  = "hashicorp/google"
@@ -14,16 +15,15 @@ terraform {
 }
 
 provider "google" {
-  project = var.project
-  region  = var.region
-  # The project that API calls count against, so that user credentials need none of their own.
-  billing_project       = var.project
+  project               = var.project
+  region                = var.region
   user_project_override = true
+  billing_project       = var.project
 }
 
 provider "google-beta" {
   project               = var.project
   region                = var.region
-  billing_project       = var.project
   user_project_override = true
+  billing_project       = var.project
 }
