@@ -1,54 +1,49 @@
+# The five functions, all from one archive. Private: the push account alone may call them, and that right
+# stands on the Cloud Run service behind the function (the function itself takes none).
 locals {
-  functions = {
-    for name, initial in {
-      submit   = { memory = "512Mi", cpu = "1", concurrency = 20, max_instances = 20 }
-      finalize = { memory = "512Mi", cpu = "1", concurrency = 40, max_instances = 20 }
-      signals  = { memory = "512Mi", cpu = "1", concurrency = 40, max_instances = 10 }
-      notify   = { memory = "512Mi", cpu = "1", concurrency = 40, max_instances = 10 }
-      # Passes that overlap are harmless, and one instance has room for two.
-      sweep = { memory = "1Gi", cpu = "1", concurrency = 2, max_instances = 2 }
-      } : name => merge(initial, { min_instances = 0, timeout = name == "sweep" ? 1800 : 600 },
-    { for key, value in lookup(var.functions, name, {}) : key => value if value != null })
-  }
+  # Cloud Run's address of a service that can be told before the service is there, so that a function
+  # can be given its own audience.
+  urls = { for name in local.functions : name => "https://${var.deployment}-${name}-${local.number}.${var.region}.run.app" }
 
-  # The service's own address, known before it is made, so that it can be told to the function itself.
-  audiences = { for name in keys(local.functions) : name => "https://${local.name}-${name}-${local.number}.${var.region}.run.app" }
+  sizes = { for name in local.functions : name => {
+    memory        = coalesce(try(var.functions[name].memory, null), name == "sweep" ? "1Gi" : "512Mi")
+    cpu           = coalesce(try(var.functions[name].cpu, null), "1")
+    concurrency   = coalesce(try(var.functions[name].concurrency, null), name == "sweep" ? 1 : 8)
+    min_instances = coalesce(try(var.functions[name].min_instances, null), 0)
+    max_instances = coalesce(try(var.functions[name].max_instances, null), name == "sweep" ? 2 : 20)
+  } }
 
-  environment = merge(
-    { for name, value in var.settings : "MAYFLY_${name}" => value },
-    {
-      MAYFLY_PROJECT                       = var.project
-      MAYFLY_BUCKET                        = local.bucket
-      MAYFLY_DEPLOYMENT                    = local.name
-      MAYFLY_REGIONS                       = join(",", local.regions)
-      MAYFLY_SUBNETWORKS                   = length(local.subnetworks) == 0 ? "" : jsonencode(local.subnetworks)
-      MAYFLY_WORKER_SERVICE_ACCOUNTS       = join(",", [for name in var.worker_accounts : google_service_account.this[name].email])
-      MAYFLY_DISK_KMS_KEY                  = var.kms_key
-      MAYFLY_RETENTION_DAYS                = tostring(var.retention_days)
-      MAYFLY_SWEEP_PERIOD_SECONDS          = tostring(60 * local.sweep_minutes)
-      MAYFLY_PUSH_MODE                     = "platform"
-      MAYFLY_PUSH_SERVICE_ACCOUNTS         = google_service_account.this["push"].email
-      MAYFLY_PUSH_SUBSCRIPTIONS            = join(",", [for subscription in local.inventory.subscriptions : "projects/${var.project}/subscriptions/${local.name}-${subscription.name}"])
-      MAYFLY_JOBS_GPU_JOBS                 = tostring(var.gpu_jobs)
-      MAYFLY_JOBS_READER_SERVICE_ACCOUNT   = google_service_account.this["jobs-reader"].email
-      MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT = google_service_account.this["jobs-uploader"].email
-    },
-  )
+  worker_emails = concat([google_service_account.this["worker"].email], var.worker_accounts)
+
+  # Names that the code knows; a test holds the two together.
+  environment = merge(var.settings, {
+    MAYFLY_PROJECT                       = var.project
+    MAYFLY_BUCKET                        = google_storage_bucket.this.name
+    MAYFLY_DEPLOYMENT                    = var.deployment
+    MAYFLY_REGIONS                       = join(",", var.regions)
+    MAYFLY_SUBNETWORKS                   = jsonencode(local.subnetworks)
+    MAYFLY_WORKER_SERVICE_ACCOUNTS       = join(",", local.worker_emails)
+    MAYFLY_JOBS_READER_SERVICE_ACCOUNT   = google_service_account.this["jobs-reader"].email
+    MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT = google_service_account.this["jobs-uploader"].email
+    MAYFLY_JOBS_GPU_JOBS                 = tostring(var.gpu_jobs)
+    MAYFLY_RETENTION_DAYS                = tostring(var.retention_days)
+    MAYFLY_DISK_KMS_KEY                  = var.kms_key == null ? "" : var.kms_key
+    MAYFLY_PUSH_MODE                     = "platform"
+    MAYFLY_PUSH_SERVICE_ACCOUNTS         = google_service_account.this["push"].email
+  })
 }
 
 resource "google_cloudfunctions2_function" "this" {
-  for_each = local.functions
-
-  project     = var.project
-  location    = var.region
-  name        = "${local.name}-${each.key}"
-  description = "Mayfly: ${each.key}"
+  for_each     = local.functions
+  project      = var.project
+  name         = "${var.deployment}-${each.key}"
+  location     = var.region
+  kms_key_name = null
+  labels       = { managed-by = "mayfly", deployment = var.deployment }
 
   build_config {
-    runtime         = "nodejs24"
-    entry_point     = each.key
-    service_account = google_service_account.this["build"].id
-
+    runtime     = "nodejs24"
+    entry_point = each.key
     source {
       storage_source {
         bucket = google_storage_bucket.this.name
@@ -56,64 +51,67 @@ resource "google_cloudfunctions2_function" "this" {
       }
     }
   }
-
   service_config {
     service_account_email            = google_service_account.this[each.key].email
-    available_memory                 = each.value.memory
-    available_cpu                    = each.value.cpu
-    max_instance_request_concurrency = each.value.concurrency
-    min_instance_count               = each.value.min_instances
-    max_instance_count               = each.value.max_instances
-    timeout_seconds                  = each.value.timeout
     ingress_settings                 = var.ingress
     all_traffic_on_latest_revision   = true
-    environment_variables            = merge(local.environment, { MAYFLY_PUSH_AUDIENCE = local.audiences[each.key] })
+    available_memory                 = local.sizes[each.key].memory
+    available_cpu                    = local.sizes[each.key].cpu
+    max_instance_request_concurrency = local.sizes[each.key].concurrency
+    min_instance_count               = local.sizes[each.key].min_instances
+    max_instance_count               = local.sizes[each.key].max_instances
+    timeout_seconds                  = each.key == "sweep" ? 1800 : 600
+    environment_variables            = merge(local.environment, { MAYFLY_PUSH_AUDIENCE = local.urls[each.key] })
   }
 
-  depends_on = [
-    google_project_service.this,
-    google_project_iam_member.build,
-    google_storage_bucket_object.deployment,
+  lifecycle {
+    precondition {
+      condition     = length(setintersection(keys(var.settings), local.own_settings)) == 0
+      error_message = "`settings` names what Terraform sets by variables of its own: ${join(", ", setintersection(keys(var.settings), local.own_settings))}."
+    }
+    precondition {
+      condition     = var.network.create || length(setsubtract(var.regions, keys(var.subnetworks))) == 0
+      error_message = "`subnetworks` names no subnetwork for ${join(", ", setsubtract(var.regions, keys(var.subnetworks)))}; network.create = true makes them."
+    }
+  }
+  # A function that starts before its rights are there fails its first requests; they are delivered again.
+  depends_on = [google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment]
+}
+
+locals {
+  own_settings = [
+    "MAYFLY_PROJECT", "MAYFLY_BUCKET", "MAYFLY_DEPLOYMENT", "MAYFLY_REGIONS", "MAYFLY_SUBNETWORKS",
+    "MAYFLY_WORKER_SERVICE_ACCOUNTS", "MAYFLY_JOBS_READER_SERVICE_ACCOUNT", "MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT",
+    "MAYFLY_JOBS_GPU_JOBS", "MAYFLY_RETENTION_DAYS", "MAYFLY_DISK_KMS_KEY", "MAYFLY_PUSH_MODE",
+    "MAYFLY_PUSH_SERVICE_ACCOUNTS", "MAYFLY_PUSH_AUDIENCE",
   ]
 }
 
-# On the service below the function: the right to call it cannot be given on the function itself.
 resource "google_cloud_run_service_iam_member" "push" {
-  for_each = local.functions
-
+  for_each = google_cloudfunctions2_function.this
   project  = var.project
   location = var.region
-  service  = google_cloudfunctions2_function.this[each.key].name
+  service  = each.value.name
   role     = "roles/run.invoker"
-  member   = google_service_account.this["push"].member
+  member   = local.members["push"]
 }
 
-# Builds run in their own name, not in that of the project's default account, which may edit everything.
-resource "google_project_iam_member" "build" {
-  project = var.project
-  role    = "roles/cloudbuild.builds.builder"
-  member  = google_service_account.this["build"].member
-}
-
+# The sweep's clock. Overlapping passes are harmless; a pass may take its whole half hour.
 resource "google_cloud_scheduler_job" "sweep" {
   project          = var.project
   region           = var.region
-  name             = "${local.name}-sweep"
-  description      = "Mayfly: deletes what should be gone"
-  schedule         = "*/${local.sweep_minutes} * * * *"
+  name             = "${var.deployment}-sweep"
+  description      = "Looks at everything that carries the deployment's label"
+  schedule         = "*/2 * * * *"
   time_zone        = "Etc/UTC"
   attempt_deadline = "1800s"
-  paused           = var.sweep_paused
-
   http_target {
-    uri         = "${google_cloudfunctions2_function.this["sweep"].service_config[0].uri}/"
+    uri         = "${local.urls["sweep"]}/"
     http_method = "POST"
-
     oidc_token {
       service_account_email = google_service_account.this["push"].email
-      audience              = local.audiences["sweep"]
+      audience              = local.urls["sweep"]
     }
   }
-
   depends_on = [google_cloud_run_service_iam_member.push]
 }

@@ -1,53 +1,58 @@
-locals {
-  name      = var.deployment
-  bucket    = coalesce(var.bucket, "${var.project}-${var.deployment}")
-  regions   = length(var.regions) > 0 ? var.regions : [var.region]
-  inventory = jsondecode(replace(replace(file("${path.module}/inventory.json"), "{deployment}", local.name), "{bucket}", local.bucket))
-  number    = data.google_project.this.number
-
-  # Google's own accounts of this project.
-  pubsub_agent = "serviceAccount:${google_project_service_identity.pubsub.email}"
-
-  sweep_minutes = 2
-}
-
+# Names, and the APIs that everything else waits for.
 data "google_project" "this" {
   project_id = var.project
+  depends_on = [google_project_service.this]
 }
 
-resource "google_project_service" "this" {
-  for_each = toset([
-    "artifactregistry.googleapis.com",
-    "cloudbuild.googleapis.com",
-    "cloudfunctions.googleapis.com",
-    "cloudscheduler.googleapis.com",
-    "compute.googleapis.com",
-    "iam.googleapis.com",
-    "iamcredentials.googleapis.com",
-    "logging.googleapis.com",
-    "monitoring.googleapis.com",
-    "pubsub.googleapis.com",
-    "run.googleapis.com",
-    "secretmanager.googleapis.com",
-    "storage.googleapis.com",
-  ])
+locals {
+  bucket = coalesce(var.bucket, "${var.project}-${var.deployment}")
+  number = data.google_project.this.number
 
-  project = var.project
-  service = each.key
+  functions = toset(["submit", "finalize", "sweep", "signals", "notify"])
 
-  # Others of the project may use them.
-  disable_on_destroy = false
+  # Jobs and log filters come from the code: `npm run docs` writes the file, a test compares.
+  inventory = jsondecode(replace(replace(
+    file("${path.module}/inventory.json"), "{deployment}", var.deployment), "{bucket}", local.bucket
+  ))
+  jobs = merge([
+    for region in var.regions : {
+      for job in local.inventory.jobs : "${region}/${job.name}" => merge(job, { region = region })
+      if contains(keys(var.job_images), job.base) && (job.class != "GPU" || var.gpu_jobs)
+    }
+  ]...)
+
+  agents = {
+    pubsub    = google_project_service_identity.this["pubsub"].member
+    scheduler = google_project_service_identity.this["cloudscheduler"].member
+    compute   = "serviceAccount:service-${local.number}@compute-system.iam.gserviceaccount.com"
+    storage   = "serviceAccount:${data.google_storage_project_service_account.this.email_address}"
+  }
 }
 
-resource "google_project_service_identity" "pubsub" {
-  provider = google-beta
-
-  project = var.project
-  service = "pubsub.googleapis.com"
-
+# Google makes these accounts when they are first needed, which is after our grants: they are asked for.
+resource "google_project_service_identity" "this" {
+  provider   = google-beta
+  for_each   = toset(["pubsub", "cloudscheduler"])
+  project    = var.project
+  service    = "${each.key}.googleapis.com"
   depends_on = [google_project_service.this]
 }
 
 data "google_storage_project_service_account" "this" {
-  project = var.project
+  project    = var.project
+  depends_on = [google_project_service.this]
+}
+
+resource "google_project_service" "this" {
+  for_each = toset(concat([
+    "artifactregistry.googleapis.com", "cloudbuild.googleapis.com", "cloudfunctions.googleapis.com",
+    "cloudscheduler.googleapis.com", "compute.googleapis.com", "iam.googleapis.com",
+    "iamcredentials.googleapis.com", "logging.googleapis.com", "monitoring.googleapis.com",
+    "policytroubleshooter.googleapis.com", "pubsub.googleapis.com", "run.googleapis.com",
+    "secretmanager.googleapis.com", "storage.googleapis.com",
+    ], var.budget == null ? [] : ["billingbudgets.googleapis.com"],
+  var.kms_key == null ? [] : ["cloudkms.googleapis.com"]))
+  project            = var.project
+  service            = each.key
+  disable_on_destroy = false
 }

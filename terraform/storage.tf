@@ -1,110 +1,99 @@
+# The one bucket. Soft delete and versioning are off: objects are overwritten every minute, and what is
+# deleted is meant to be gone.
 resource "google_storage_bucket" "this" {
   project                     = var.project
   name                        = local.bucket
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  force_destroy               = var.force_destroy
+  force_destroy               = !var.deletion_protection
+  labels                      = { managed-by = "mayfly", deployment = var.deployment }
 
-  # State is written by the second: kept versions of it would cost more than all the rest.
   soft_delete_policy {
     retention_duration_seconds = 0
   }
-
   versioning {
     enabled = false
   }
-
   dynamic "encryption" {
-    for_each = var.kms_key == "" ? [] : [var.kms_key]
-
+    for_each = var.kms_key == null ? [] : [var.kms_key]
     content {
       default_kms_key_name = encryption.value
     }
   }
-
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-
-    condition {
-      age            = var.retention_days
-      matches_prefix = local.inventory.keptShorter
-    }
-  }
-
-  # Request and result keep a run's id taken: they go last.
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-
-    condition {
-      age            = var.retention_days + 1
-      matches_prefix = local.inventory.keptWhileTaken
+  # All objects of a run expire together; request and result a day later, so that an id is never free
+  # while something of its run is still there. A run itself may live for weeks (waiting, tries again):
+  # that time comes on top, so that no rule takes an object from under a run that is alive.
+  dynamic "lifecycle_rule" {
+    for_each = local.lifetimes
+    content {
+      action {
+        type = "Delete"
+      }
+      condition {
+        age            = lifecycle_rule.value.days
+        matches_prefix = lifecycle_rule.value.prefixes
+      }
     }
   }
-
-  # Good for a day at most, by the code's own rule.
-  lifecycle_rule {
-    action {
-      type = "Delete"
-    }
-
-    condition {
-      age            = 2
-      matches_prefix = ["runs/turns/", "runs/offers/"]
-    }
-  }
-
-  lifecycle_rule {
-    action {
-      type = "AbortIncompleteMultipartUpload"
-    }
-
-    condition {
-      age = 2
-    }
-  }
-
-  depends_on = [google_project_service.this, google_kms_crypto_key_iam_member.this]
+  depends_on = [google_project_service.this, google_kms_crypto_key_iam_member.agents]
 }
 
-# A function that finds another deployment's name here does no work.
+locals {
+  run_days_max = 30
+  lifetimes = [
+    { days = 2, prefixes = ["runs/turns/", "runs/offers/"] },
+    { days = var.retention_days + local.run_days_max, prefixes = [
+      "runs/work/", "runs/gce-status/", "runs/bootstrap/", "runs/ended/", "runs/rejected/", "runs/dead/",
+    ] },
+    { days = var.retention_days + local.run_days_max + 1, prefixes = ["runs/state/", "runs/results/"] },
+  ]
+}
+
+# Whose bucket it is: the functions refuse to work with another's.
 resource "google_storage_bucket_object" "deployment" {
-  bucket       = google_storage_bucket.this.name
-  name         = local.inventory.deploymentObject
-  content      = local.name
-  content_type = "text/plain"
+  bucket  = google_storage_bucket.this.name
+  name    = "runs/deployment"
+  content = var.deployment
 }
 
-# Its name holds its content: other code is another object, and so another revision.
 resource "google_storage_bucket_object" "source" {
-  bucket       = google_storage_bucket.this.name
-  name         = "functions/${filesha256(var.source_archive)}.zip"
-  source       = var.source_archive
-  content_type = "application/zip"
+  bucket = google_storage_bucket.this.name
+  # The name holds the content's hash: a new bundle is a new object, and the functions are built again.
+  name   = "deploy/functions-${filesha256(var.source_archive)}.zip"
+  source = var.source_archive
+}
+
+locals {
+  notifications = {
+    "runs/gce-status/" = "run-status"
+    "runs/results/"    = "run-results"
+    "runs/rejected/"   = "run-results"
+  }
 }
 
 resource "google_storage_notification" "this" {
-  for_each = { for notification in local.inventory.notifications : trim(notification.prefix, "/") => notification }
-
+  for_each           = local.notifications
   bucket             = google_storage_bucket.this.name
-  topic              = google_pubsub_topic.this[each.value.topic].id
+  topic              = google_pubsub_topic.this[each.value].id
   payload_format     = "JSON_API_V1"
   event_types        = ["OBJECT_FINALIZE"]
-  object_name_prefix = each.value.prefix
-
-  # Cloud Storage tries to publish when a notification is made, and refuses it without the right.
-  depends_on = [google_pubsub_topic_iam_member.storage]
+  object_name_prefix = each.key
+  # Without the right of the storage agent the call is refused.
+  depends_on = [google_pubsub_topic_iam_member.storage_agent]
 }
 
-resource "google_pubsub_topic_iam_member" "storage" {
-  for_each = toset([for notification in local.inventory.notifications : notification.topic])
+resource "google_pubsub_topic_iam_member" "storage_agent" {
+  for_each = toset(values(local.notifications))
+  project  = var.project
+  topic    = google_pubsub_topic.this[each.key].name
+  role     = "roles/pubsub.publisher"
+  member   = local.agents.storage
+}
 
-  project = var.project
-  topic   = google_pubsub_topic.this[each.key].name
-  role    = "roles/pubsub.publisher"
-  member  = data.google_storage_project_service_account.this.member
+resource "google_kms_crypto_key_iam_member" "agents" {
+  for_each      = var.kms_key == null ? [] : toset(["pubsub", "compute", "storage"])
+  crypto_key_id = var.kms_key
+  role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
+  member        = local.agents[each.key]
 }

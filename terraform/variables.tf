@@ -1,59 +1,48 @@
 variable "project" {
-  description = "The project that everything lives in."
+  description = "Id of the project that everything lives in."
   type        = string
-
   validation {
-    condition     = can(regex("^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
-    error_message = "A project is given by its id, not by its number or name."
+    condition     = can(regex("^[a-z][a-z0-9.:-]{4,61}[a-z0-9]$", var.project))
+    error_message = "A project is given by its id, for example my-project-123, not by its number or display name."
   }
 }
 
 variable "region" {
-  description = "Where functions, bucket and scheduler job are. No default: data must not land somewhere by accident."
+  description = "Region of the functions, the bucket and the sweep's schedule."
   type        = string
-
   validation {
     condition     = can(regex("^[a-z]+-[a-z]+[0-9]{1,2}$", var.region))
-    error_message = "A region is given by its name, like europe-west1."
+    error_message = "A region is given by its name, for example europe-west1 (no zone)."
   }
 }
 
 variable "regions" {
-  description = "Where machines and Jobs may run, best first; empty: var.region alone."
+  description = "Regions where machines and executions may run, best first. There is no default: data must not land somewhere by accident."
   type        = list(string)
-  default     = []
-
   validation {
-    condition     = alltrue([for region in var.regions : can(regex("^[a-z]+-[a-z]+[0-9]{1,2}$", region))]) && length(distinct(var.regions)) == length(var.regions)
-    error_message = "Regions are given by their names, like europe-west1, each once."
+    condition     = length(var.regions) > 0 && alltrue([for name in var.regions : can(regex("^[a-z]+-[a-z]+[0-9]{1,2}$", name))])
+    error_message = "Give one region at least, each by its name, for example [\"europe-west1\"]."
   }
 }
 
 variable "deployment" {
-  description = "The installation's name: prefix of machines, topics, subscriptions and accounts."
+  description = "Name of the installation: the prefix of all names, and a label."
   type        = string
   default     = "mayfly"
-
-  # Google's service account ids have 30 characters at most; the longest of ours is D-jobs-uploader.
   validation {
-    condition     = can(regex("^[a-z][a-z0-9-]{0,15}$", var.deployment)) && !endswith(var.deployment, "-")
-    error_message = "A deployment's name has 1 to 16 lower-case letters, digits and hyphens, begins with a letter and ends with none of the hyphens."
+    condition     = can(regex("^[a-z][a-z0-9-]{0,15}$", var.deployment))
+    error_message = "The name has 16 characters at most: lower-case letters, digits and hyphens, a letter first."
   }
 }
 
 variable "bucket" {
-  description = "The deployment's own bucket; empty: <project>-<deployment>."
+  description = "Name of the deployment's bucket; null: <project>-<deployment>. No two deployments share one."
   type        = string
-  default     = ""
-
-  validation {
-    condition     = var.bucket == "" || can(regex("^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$", var.bucket))
-    error_message = "A bucket's name has 3 to 63 lower-case letters, digits, hyphens, dots and underscores."
-  }
+  default     = null
 }
 
 variable "source_archive" {
-  description = "Path of the functions' zip, as `mayfly deploy` makes it."
+  description = "Path of the zipped bundle of the functions; `mayfly deploy` makes it."
   type        = string
 }
 
@@ -61,42 +50,85 @@ variable "retention_days" {
   description = "How long the objects of a run are kept, and its id stays taken."
   type        = number
   default     = 30
-
   validation {
     condition     = var.retention_days >= 1 && var.retention_days <= 3650 && floor(var.retention_days) == var.retention_days
-    error_message = "From 1 to 3650 whole days."
+    error_message = "retention_days is a whole number from 1 to 3650."
   }
 }
 
-variable "force_destroy" {
-  description = "Whether `terraform destroy` may delete a bucket that holds objects. For test deployments."
+variable "network" {
+  description = "Own network with one subnetwork a region (Private Google Access, and NAT where `nat` is true); create = false takes the given `subnetworks`."
+  type = object({
+    create = optional(bool, true)
+    nat    = optional(bool, true)
+    cidr   = optional(string, "10.128.0.0/12")
+  })
+  default  = {}
+  nullable = false
+}
+
+variable "subnetworks" {
+  description = "Region → full path of a subnetwork of yours (also of a Shared VPC's host project), where network.create is false."
+  type        = map(string)
+  default     = {}
+  validation {
+    condition     = alltrue([for path in values(var.subnetworks) : can(regex("^projects/[^/]+/regions/[^/]+/subnetworks/[^/]+$", path))])
+    error_message = "A subnetwork is given as projects/PROJECT/regions/REGION/subnetworks/NAME."
+  }
+}
+
+variable "worker_accounts" {
+  description = "E-mail addresses of accounts of yours that machines may run as, besides the deployment's own."
+  type        = list(string)
+  default     = []
+}
+
+variable "data_buckets" {
+  description = "Buckets that runs may read inputs from and write outputs to."
+  type        = set(string)
+  default     = []
+}
+
+variable "secrets" {
+  description = "Ids of the project's secrets that runs may use."
+  type        = set(string)
+  default     = []
+}
+
+variable "image_repositories" {
+  description = "Artifact Registry repositories (projects/P/locations/L/repositories/R) that machines may pull from."
+  type        = set(string)
+  default     = []
+  validation {
+    condition     = alltrue([for path in var.image_repositories : can(regex("^projects/[^/]+/locations/[^/]+/repositories/[^/]+$", path))])
+    error_message = "A repository is given as projects/PROJECT/locations/LOCATION/repositories/NAME."
+  }
+}
+
+variable "job_images" {
+  description = "Base → image with the supervisor (npm run images builds them), for runs on Cloud Run Jobs; a base without an image has no Jobs."
+  type        = map(string)
+  default     = {}
+}
+
+variable "gpu_jobs" {
+  description = "Whether the class GPU is on offer: the Job of base-dl with one L4."
   type        = bool
   default     = false
 }
 
 variable "settings" {
-  description = "Further settings of the functions, without MAYFLY_: { TTL_SECONDS_MAX = \"172800\" }. What Terraform sets itself cannot be set here."
+  description = "More settings of the functions (MAYFLY_… variables of docs/reference.md) → value; those that Terraform sets itself are refused."
   type        = map(string)
   default     = {}
-
   validation {
-    condition     = alltrue([for name in keys(var.settings) : can(regex("^[A-Z][A-Z0-9_]+$", name)) && !startswith(name, "MAYFLY_")])
-    error_message = "Settings are given in capital letters and without MAYFLY_."
-  }
-
-  validation {
-    condition = length(setintersection(keys(var.settings), [
-      "PROJECT", "BUCKET", "DEPLOYMENT", "REGIONS", "SUBNETWORKS", "WORKER_SERVICE_ACCOUNTS",
-      "DISK_KMS_KEY", "RETENTION_DAYS", "SWEEP_PERIOD_SECONDS", "PUSH_MODE", "PUSH_AUDIENCE",
-      "PUSH_SERVICE_ACCOUNTS", "PUSH_SUBSCRIPTIONS", "JOBS_GPU_JOBS", "JOBS_READER_SERVICE_ACCOUNT",
-      "JOBS_UPLOADER_SERVICE_ACCOUNT", "JOBS_JOB_TEMPLATE", "JOBS_PLUGIN_BASES", "JOBS_DEFAULT_BASE",
-    ])) == 0
-    error_message = "This setting follows from a variable or from what Terraform makes."
+    condition     = alltrue([for name in keys(var.settings) : startswith(name, "MAYFLY_")])
+    error_message = "A setting is named MAYFLY_…"
   }
 }
 
 variable "functions" {
-  description = "Size of single functions, by name (submit, finalize, signals, sweep, notify); what is left out has a default."
+  description = "Size of each function; what is left out has a default that fits thousands of runs a day."
   type = map(object({
     memory        = optional(string)
     cpu           = optional(string)
@@ -105,142 +137,55 @@ variable "functions" {
     max_instances = optional(number)
   }))
   default = {}
-
   validation {
-    condition     = alltrue([for name in keys(var.functions) : contains(["submit", "finalize", "signals", "sweep", "notify"], name)])
-    error_message = "The functions are submit, finalize, signals, sweep and notify."
+    condition     = alltrue([for name in keys(var.functions) : contains(["submit", "finalize", "sweep", "signals", "notify"], name)])
+    error_message = "The functions are submit, finalize, sweep, signals and notify."
   }
 }
 
 variable "ingress" {
-  description = "Which network may reach the functions: Pub/Sub and Cloud Scheduler of the project count as internal."
+  description = "Who reaches the functions' addresses at all; the invoker's right is asked for in any case."
   type        = string
   default     = "ALLOW_INTERNAL_ONLY"
-
   validation {
     condition     = contains(["ALLOW_INTERNAL_ONLY", "ALLOW_INTERNAL_AND_GCLB", "ALLOW_ALL"], var.ingress)
-    error_message = "ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
+    error_message = "ingress is ALLOW_INTERNAL_ONLY, ALLOW_INTERNAL_AND_GCLB or ALLOW_ALL."
   }
-}
-
-variable "sweep_paused" {
-  description = "Whether the sweep is paused. Machines then end by their own time limit alone."
-  type        = bool
-  default     = false
-}
-
-variable "create_network" {
-  description = "Whether to make a network with Private Google Access and NAT for the machines, in regions that var.subnetworks leaves out."
-  type        = bool
-  default     = true
-}
-
-variable "subnetworks" {
-  description = "Region → given subnetwork as projects/P/regions/R/subnetworks/S; of a Shared VPC's host project too. It needs Private Google Access, and NAT for other registries than Google's."
-  type        = map(string)
-  default     = {}
-
-  validation {
-    condition     = alltrue([for region, name in var.subnetworks : can(regex("^projects/[^/]+/regions/${region}/subnetworks/[^/]+$", name))])
-    error_message = "A subnetwork is given as projects/P/regions/R/subnetworks/S, under its own region."
-  }
-}
-
-variable "network_cidr" {
-  description = "Range that the made network's subnetworks are cut from, a /20 each."
-  type        = string
-  default     = "10.128.0.0/12"
-
-  validation {
-    condition     = can(cidrsubnet(var.network_cidr, 1, 0))
-    error_message = "A range in CIDR form, like 10.128.0.0/12."
-  }
-}
-
-variable "worker_accounts" {
-  description = "Accounts that machines may run as, without the deployment's prefix; the first is a request's default."
-  type        = list(string)
-  default     = ["worker"]
-
-  validation {
-    condition     = length(var.worker_accounts) > 0 && length(distinct(var.worker_accounts)) == length(var.worker_accounts) && alltrue([for name in var.worker_accounts : can(regex("^[a-z][a-z0-9-]{1,12}$", name)) && !contains(["submit", "finalize", "signals", "sweep", "notify", "push", "build", "jobs-task", "jobs-reader", "jobs-uploader"], name)])
-    error_message = "At least one name of 2 to 13 lower-case letters, digits and hyphens, each once, and none of another account's."
-  }
-}
-
-variable "data_buckets" {
-  description = "Further buckets that runs may read from and write to."
-  type        = set(string)
-  default     = []
-}
-
-variable "secrets" {
-  description = "Secrets that runs may read, as projects/P/secrets/S."
-  type        = set(string)
-  default     = []
-
-  validation {
-    condition     = alltrue([for name in var.secrets : can(regex("^projects/[^/]+/secrets/[^/]+$", name))])
-    error_message = "A secret is given as projects/P/secrets/S."
-  }
-}
-
-variable "image_repositories" {
-  description = "Artifact Registry repositories that machines may pull from, as projects/P/locations/L/repositories/R."
-  type        = set(string)
-  default     = []
-
-  validation {
-    condition     = alltrue([for name in var.image_repositories : can(regex("^projects/[^/]+/locations/[^/]+/repositories/[^/]+$", name))])
-    error_message = "A repository is given as projects/P/locations/L/repositories/R."
-  }
-}
-
-variable "job_images" {
-  description = "Base image → its reference. A base without an image has no Jobs on Cloud Run."
-  type        = map(string)
-  default     = {}
-}
-
-variable "gpu_jobs" {
-  description = "Whether the class GPU is on offer: the Job of base-dl that has one L4."
-  type        = bool
-  default     = false
 }
 
 variable "kms_key" {
-  description = "Cloud KMS key of bucket, topics and boot disks, in var.region; empty: Google's own keys."
+  description = "Cloud KMS key (full name, in `region`) for bucket, topics and boot disks; null: Google's own keys."
   type        = string
-  default     = ""
-
+  default     = null
   validation {
-    condition     = var.kms_key == "" || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
-    error_message = "A key is given by its full name, without a version."
+    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "A key is given as projects/P/locations/L/keyRings/R/cryptoKeys/K, without a version."
   }
 }
 
 variable "notification_channels" {
-  description = "Full names of the Cloud Monitoring channels that alerts and the budget go to."
+  description = "Full names of the Monitoring notification channels that alerts go to; none: alerts stand in the console alone."
   type        = list(string)
   default     = []
 }
 
-variable "run_cost_alert_usd" {
-  description = "A run that cost more US dollars than this raises an alert."
-  type        = number
-  default     = 50
-
-  validation {
-    condition     = var.run_cost_alert_usd > 0
-    error_message = "More than 0."
-  }
-}
-
 variable "budget" {
-  description = "Monthly budget of the project, in units of the billing account's currency; null: none."
+  description = "Monthly budget of the project with mails at 50, 90 and 100 %; null: none. `billing_account` is its id."
   type = object({
     billing_account = string
-    amount          = number
+    usd             = number
   })
   default = null
+}
+
+variable "spend_alert_usd_per_hour" {
+  description = "An alert says so when runs that ended within an hour have cost more."
+  type        = number
+  default     = 100
+}
+
+variable "deletion_protection" {
+  description = "Keeps `terraform destroy` from deleting a bucket that still holds runs, and Jobs."
+  type        = bool
+  default     = false
 }

@@ -1,7 +1,6 @@
+# Versions with an upper bound: a provider's major has changed defaults before (deletion protection).
 terraform {
   required_version = ">= 1.6"
-
-  # Bounded: a major of the provider has changed defaults that block a destroy before.
   required_providers {
     google = {
       source  = "hashicorp/google"
@@ -15,15 +14,16 @@ terraform {
 }
 
 provider "google" {
-  project               = var.project
-  region                = var.region
-  user_project_override = true
+  project = var.project
+  region  = var.region
+  # The project that API calls count against, so that user credentials need none of their own.
   billing_project       = var.project
+  user_project_override = true
 }
 
 provider "google-beta" {
   project               = var.project
   region                = var.region
-  user_project_override = true
   billing_project       = var.project
+  user_project_override = true
 }
