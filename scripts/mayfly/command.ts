@@ -13,9 +13,13 @@ const VERBS = {
   watch: async () => (await import('#scripts/mayfly/watch.ts')).watchVerb,
   list: async () => (await import('#scripts/mayfly/list.ts')).listVerb,
   show: async () => (await import('#scripts/mayfly/show.ts')).showVerb,
+  logs: async () => (await import('#scripts/mayfly/logs.ts')).logsVerb,
   report: async () => (await import('#scripts/mayfly/report.ts')).reportVerb,
   cancel: async () => (await import('#scripts/mayfly/cancel.ts')).cancelVerb,
+  rerun: async () => (await import('#scripts/mayfly/rerun.ts')).rerunVerb,
+  sweep: async () => (await import('#scripts/mayfly/sweep.ts')).sweepVerb,
   doctor: async () => (await import('#scripts/mayfly/doctor.ts')).doctorVerb,
+  deploy: async () => (await import('#scripts/mayfly/deploy.ts')).deployVerb,
   local: async () => (await import('#scripts/mayfly/local.ts')).localVerb,
 } as const satisfies Record<string, () => Promise<Verb>>;
 

@@ -7,7 +7,7 @@ import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 
-const DEPLOYMENT_DEFAULT = 'mayfly';
+export const DEPLOYMENT_DEFAULT = 'mayfly';
 const FILE_NAME = '.mayfly.json';
 
 export interface Target {

@@ -1,5 +1,6 @@
 // Where the command meets the person: data to stdout, everything else to stderr, and a line that
 // moves only on a terminal. Environment, folder and input come in here and nowhere else.
+import { createInterface } from 'node:readline/promises';
 import { buffer } from 'node:stream/consumers';
 
 export interface Terminal {
@@ -7,6 +8,8 @@ export interface Terminal {
   /** The folder that relative file names are meant from. */
   readonly folder: string;
   readStdin(): Promise<Uint8Array>;
+  /** Asks a person and gives the answer; null where nobody is there to ask. */
+  ask(question: string): Promise<string | null>;
   /** Data, to stdout. */
   write(text: string): void;
   /** One line for people, to stderr; silent with `--quiet`. */
@@ -35,6 +38,11 @@ export function openTerminal(quiet: boolean): Terminal {
     environment: process.env,
     folder: process.env.MAYFLY_CALLER_DIR ?? process.cwd(),
     readStdin: () => buffer(process.stdin),
+    ask: async (question) => {
+      if (process.stdin.isTTY !== true || stderr.isTTY !== true) return null;
+      using lines = createInterface({ input: process.stdin, output: stderr });
+      return await lines.question(question);
+    },
     write: (text) => {
       move(null);
       stdout.write(text);

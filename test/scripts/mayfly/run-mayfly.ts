@@ -15,6 +15,8 @@ export interface RunOptions {
   readonly environment?: Readonly<Record<string, string>>;
   readonly folder?: string;
   readonly stdin?: Uint8Array | string;
+  /** What a person answers who is asked; nobody is there when left out. */
+  readonly answer?: string;
   /** Aborted when the person presses Ctrl-C. */
   readonly interruption?: AbortSignal;
   /** Called with each line that stays on stderr. */
@@ -31,6 +33,7 @@ export async function callMayfly(
     environment: options.environment ?? {},
     folder: options.folder ?? process.cwd(),
     readStdin: async () => Buffer.from(options.stdin ?? ''),
+    ask: async () => options.answer ?? null,
     write: (data) => {
       kept.stdout += data;
     },
