@@ -4,6 +4,7 @@ import { openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_DONE } from '#scripts/mayfly/exit-codes.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
+import { recordObject, resultObject } from '#shared/plan/objects.ts';
 
 export const cancelVerb: Verb = {
   name: 'cancel',
@@ -20,11 +21,22 @@ export const cancelVerb: Verb = {
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
     const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const [record, result] = await Promise.all([
+      cloud.store.read(recordObject(runId)),
+      cloud.store.read(resultObject(runId)),
+    ]);
+    const known = record.kind === 'found' || result.kind === 'found';
     const reason = call.text('reason');
     const message = { cancel: runId, ...(reason === null ? {} : { reason }) };
     const messageId = await cloud.publishRequest(JSON.stringify(message));
-    if (call.has('json')) terminal.write(`${JSON.stringify({ runId, messageId })}\n`);
+    if (call.has('json')) terminal.write(`${JSON.stringify({ runId, messageId, known })}\n`);
     terminal.note(`cancellation of ${runId} published (message ${messageId})`);
+    if (result.kind === 'found') terminal.note('  it has ended already and keeps its result');
+    if (!known) {
+      terminal.note(
+        `  nothing is known of ${runId} yet: the order is kept, and ends it when it comes`,
+      );
+    }
     terminal.note(`  see its end: mayfly watch ${runId}`);
     return EXIT_DONE;
   },

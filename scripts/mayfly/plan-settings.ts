@@ -4,7 +4,7 @@ import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { findTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
-import { readSettings } from '#shared/cloud/config.ts';
+import { readSettings, type Settings } from '#shared/cloud/config.ts';
 import { SettingsError } from '#shared/cloud/settings-reader.ts';
 import type { PlanSettings, Runtime } from '#shared/plan/model.ts';
 
@@ -28,6 +28,15 @@ export interface PlanSource {
 
 /** Throws a usage error for a setting that is wrong. */
 export async function readPlanSettings(call: Call, terminal: Terminal): Promise<PlanSource> {
+  const { settings, warnings } = await readCallerSettings(call, terminal);
+  return { settings: settings.plan, warnings };
+}
+
+/** All settings, found alike. */
+export async function readCallerSettings(
+  call: Call,
+  terminal: Terminal,
+): Promise<{ readonly settings: Settings; readonly warnings: PlanSource['warnings'] }> {
   const own = withTarget(terminal.environment, await findTarget(call, terminal));
   const borrowed = Object.entries(localEnvironment()).filter(
     ([name]) => !NEVER_BORROWED.test(name) && !own[name],
@@ -40,8 +49,8 @@ export async function readPlanSettings(call: Call, terminal: Terminal): Promise<
       : [`not set, so taken from the local cloud: ${missing.join(', ')}`];
   };
   try {
-    const { plan } = readSettings({ ...own, ...Object.fromEntries(borrowed) });
-    return { settings: plan, warnings };
+    const settings = readSettings({ ...own, ...Object.fromEntries(borrowed) });
+    return { settings, warnings };
   } catch (error) {
     if (error instanceof SettingsError) throw usageError(error.message);
     throw error;

@@ -3,6 +3,7 @@ import type { Verb } from '#scripts/mayfly/call.ts';
 import { openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_DONE } from '#scripts/mayfly/exit-codes.ts';
 import { findRejection, loadRecord, loadResult, unknownRun } from '#scripts/mayfly/follow.ts';
+import { pictureOfRecord, pictureOfResult } from '#scripts/mayfly/picture.ts';
 import { lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
 import { describeResult } from '#scripts/mayfly/summary.ts';
@@ -18,7 +19,7 @@ export const showVerb: Verb = {
   operandsMin: 1,
   operandsMax: 1,
   takesRest: false,
-  summary: 'shows where a run stands, or how it ended',
+  summary: 'shows where a run stands, or how it ended, with a picture of its phases',
   details: ['With --json: { runId, record, result, rejection }, null where there is none.'],
   flags: {},
   async run(call, terminal) {
@@ -48,7 +49,10 @@ export const showVerb: Verb = {
       ...(record === null ? [] : stepsOf(record).map((step) => stepLine(record, step))),
       ...told,
       ...(end === null ? [] : describeResult(end)),
-      ...(end === null && record !== null ? [lineOf(record, nowMs)] : []),
+      ...(end === null ? [] : pictureOfResult(end)),
+      ...(end === null && record !== null
+        ? [lineOf(record, nowMs), ...pictureOfRecord(record, nowMs)]
+        : []),
       ...(stalled === null ? [] : [`  ${stalled}`]),
       ...left.map((line) => `  ${line}`),
     ];

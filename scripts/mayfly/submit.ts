@@ -4,7 +4,7 @@ import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { refuseFaults } from '#scripts/mayfly/check-request.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
-import { readRequest } from '#scripts/mayfly/request-file.ts';
+import { type RequestFields, readRequest } from '#scripts/mayfly/request-file.ts';
 import { REQUEST_FLAGS } from '#scripts/mayfly/request-flags.ts';
 import { makeRunId, requireRunId } from '#scripts/mayfly/run-id.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
@@ -32,6 +32,18 @@ export const submitVerb: Verb = {
 async function submit(call: Call, terminal: Terminal): Promise<number> {
   const fields = await readRequest(call, terminal);
   const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+  return sendRequest(cloud, { call, terminal, fields });
+}
+
+export interface Submission {
+  readonly call: Call;
+  readonly terminal: Terminal;
+  readonly fields: RequestFields;
+}
+
+/** Checks the request, sends it, and watches it where the caller asked for that; gives the exit code. */
+export async function sendRequest(cloud: Cloud, submission: Submission): Promise<number> {
+  const { call, terminal, fields } = submission;
   const runId =
     fields.runId === undefined
       ? makeRunId(cloud.clock, cloud.entropy)

@@ -214,7 +214,7 @@ function between(from: number | null, to: number | null): number | null {
 }
 
 /** A filter for Cloud Logging: the output of the last attempt, whose tail stands beside it. */
-function logQuery(
+export function logQuery(
   { attempts, runId, runtime }: RunRecord,
   settings: { readonly project: string; readonly fullLog: 'logging' | 'none' },
 ): string | null {
