@@ -1,0 +1,96 @@
+// `mayfly rerun` and `mayfly cancel` of runs known and unknown.
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { asArray, asObject } from '#scripts/local-cloud/json.ts';
+import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import { requestObject, resultObject } from '#shared/plan/objects.ts';
+import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
+import { environmentOf, PROJECT, put, putRecord, RUN } from '#test/scripts/mayfly/stored-run.ts';
+
+const SUBSCRIPTION = { project: PROJECT, subscription: 'requests' };
+
+let cloud: LocalCloud;
+beforeEach(async () => {
+  cloud = await startLocalCloud();
+  cloud.call('pubsub.topics.create', { project: PROJECT, topic: 'mayfly-run-requests' });
+  const body = { topic: `projects/${PROJECT}/topics/mayfly-run-requests` };
+  const made = cloud.call('pubsub.subscriptions.create', SUBSCRIPTION, body);
+  expect(made.status).toBe(200);
+});
+afterEach(() => cloud[Symbol.asyncDispose]());
+
+const mayfly = (...words: string[]) => callMayfly(words, { environment: environmentOf(cloud) });
+
+/** The data of the messages that were published. */
+function published(): unknown[] {
+  const reply = cloud.call('pubsub.subscriptions.pull', SUBSCRIPTION, { maxMessages: 10 });
+  return asArray(reply.body?.receivedMessages).map((one) =>
+    JSON.parse(Buffer.from(String(asObject(asObject(one).message).data), 'base64').toString()),
+  );
+}
+
+const REQUEST = {
+  ...{ runId: RUN, image: 'alpine:3.20', args: ['--slow', 'x'], timeoutSeconds: 600 },
+  ...{ resources: { cpus: 2, memoryGiB: 4 }, annotations: { why: 'test' } },
+};
+
+test('the same request under a new id, which says whose it is', async () => {
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  const { code, stdout, stderr } = await mayfly('rerun', RUN);
+  expect(code, stderr).toBe(0);
+  const runId = stdout.trim();
+  expect(runId).not.toBe(RUN);
+  expect(published()).toEqual([
+    { ...REQUEST, runId, annotations: { why: 'test', 'mayfly.dev/rerun-of': RUN } },
+  ]);
+});
+
+test('--set changes fields: JSON, text, inner fields, list places; null takes one away', async () => {
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  const sets = [
+    'resources.memoryGiB=64',
+    'image=alpine:3.21',
+    'args.0=--fast',
+    'labels.team=a=b',
+    'timeoutSeconds=null',
+    'runId=again',
+  ].flatMap((one) => ['--set', one]);
+  const { code, stderr } = await mayfly('rerun', RUN, ...sets, '--json');
+  expect(code, stderr).toBe(0);
+  expect(published()).toEqual([
+    {
+      ...{ runId: 'again', image: 'alpine:3.21', args: ['--fast', 'x'], labels: { team: 'a=b' } },
+      resources: { cpus: 2, memoryGiB: 64 },
+      annotations: { why: 'test', 'mayfly.dev/rerun-of': RUN },
+    },
+  ]);
+});
+
+test('a change that no deployment could take is refused, as submit does, and nothing is sent', async () => {
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  const wrong = await mayfly('rerun', RUN, '--set', 'ttlSeconds=1');
+  expect(wrong).toMatchObject({ code: 2, stdout: '' });
+  expect(wrong.stderr).toContain('ttlSeconds is 1');
+  for (const set of ['memory', '=1', 'a..b=1', '__proto__.x=1']) {
+    expect(await mayfly('rerun', RUN, '--set', set)).toMatchObject({ code: 2 });
+  }
+  expect(published()).toEqual([]);
+});
+
+test('a run that nobody knows ends with 4 and says where to look', async () => {
+  const ended = await mayfly('rerun', 'nobody');
+  expect(ended.code).toBe(4);
+  expect(ended.stderr).toContain('mayfly list');
+});
+
+test('cancel says whether the run is known, and when it has ended already', async () => {
+  const unknown = await mayfly('cancel', 'nobody');
+  expect(unknown.code).toBe(0);
+  expect(unknown.stderr).toContain('nothing is known of nobody yet');
+  putRecord(cloud.call);
+  const known = await mayfly('cancel', RUN, '--json');
+  expect(JSON.parse(known.stdout)).toMatchObject({ runId: RUN, known: true });
+  expect(known.stderr).not.toContain('nothing is known');
+  put(cloud.call, resultObject(RUN), '{}');
+  expect((await mayfly('cancel', RUN)).stderr).toContain('has ended already');
+  expect(published()).toHaveLength(3);
+});
