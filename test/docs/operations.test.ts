@@ -14,27 +14,30 @@ const sections = page.split(/^### /m).slice(1);
 /** Of contract §3: the causes of a rejection are no causes of an attempt. */
 const REJECTED = ['invalid', 'conflict', 'budget', 'not-allowed'];
 
-/** The alert policies' names as people see them, without the deployment's. */
-function alertNames(): string[] {
-  const files = readdirSync('terraform').filter((name) => name.endsWith('.tf'));
-  return files.flatMap((name) => {
-    const text = readFileSync(join('terraform', name), 'utf8');
-    return text
-      .split(/^resource "google_monitoring_alert_policy"/m)
-      .slice(1)
-      .flatMap((block) => {
-        const body = block.split(/^}/m)[0] ?? '';
-        const title = /^ {2}display_name\s*=\s*"([^"]*)"/m.exec(body)?.[1] ?? '';
-        return [plain(title)];
-      });
+const terraform = readdirSync('terraform')
+  .filter((name) => name.endsWith('.tf'))
+  .map((name) => readFileSync(join('terraform', name), 'utf8'))
+  .join('\n');
+
+const EACH = /\$\{each\.key\}/;
+
+/** The titles of the alert policies, without the deployment's name; `each.key` stands for several. */
+function alertTitles(): string[] {
+  const policies = terraform.split(/^resource "google_monitoring_alert_policy"/m).slice(1);
+  return policies.flatMap((policy) => {
+    const body = policy.split(/^}/m)[0] ?? '';
+    const title = /^ {2}display_name\s*=\s*"\$\{var\.deployment\}: (.*)"$/m.exec(body)?.[1] ?? '';
+    const map = /^ {2}for_each\s*=\s*local\.(\w+)$/m.exec(body)?.[1];
+    return map === undefined ? [title] : keysOf(map).map((key) => title.replace(EACH, key));
   });
 }
 
-const plain = (title: string) =>
-  title
-    .replaceAll(/\$\{[^}]*\}/g, '')
-    .replace(/^[\s:·-]+/, '')
-    .toLowerCase();
+/** Keys of a map of maps in `locals`. */
+function keysOf(name: string): string[] {
+  const block =
+    terraform.split(new RegExp(`^ {2}${name} = \\{$`, 'm'))[1]?.split(/^ {2}\}$/m)[0] ?? '';
+  return [...block.matchAll(/^ {4}"([^"]+)" = \{$/gm)].map(([, key = '']) => key);
+}
 
 test.each([...Object.keys(CAUSES), ...REJECTED])('cause %s has a heading of its own', (cause) => {
   expect(headings).toContain(`\`${cause}\``);
@@ -48,8 +51,17 @@ test.each([
 });
 
 test('every alert that Terraform makes has a heading', () => {
-  const known = headings.map((title) => title.toLowerCase());
-  for (const name of alertNames()) expect(known).toContain(name);
+  const titles = alertTitles();
+  expect(titles.length).toBeGreaterThanOrEqual(8);
+  for (const title of titles) expect(headings).toContain(title);
+});
+
+test('metrics count events that there are', () => {
+  const events = [
+    ...terraform.matchAll(/jsonPayload\.event=\(?((?:\\"[a-z-]+\\"(?: OR )?)+)/g),
+  ].flatMap(([, names = '']) => [...names.matchAll(/[a-z-]{3,}/g)].map(([name]) => name));
+  expect(events.length).toBeGreaterThan(5);
+  for (const event of events) expect(Object.keys(LOG_EVENTS)).toContain(event);
 });
 
 test('every section says symptom, check and fix', () => {
