@@ -64,7 +64,9 @@ export const accountMethods: Methods = {
     resource(context.world.options.project, email, disabled),
   ),
   'iam.serviceAccounts.delete': withAccount('delete', (context, email) => {
-    context.world.project.accounts.delete(email);
+    const { accounts, policies } = context.world.project;
+    accounts.delete(email);
+    policies.delete(`projects/${context.world.options.project}/serviceAccounts/${email}`);
     return {};
   }),
   'iam.serviceAccounts.disable': switchTo(true),

@@ -66,6 +66,7 @@ function deleteSubscription(context: Context, call: Call): Reply {
     return found;
   }
   context.world.pubsub.subscriptions.delete(found.name);
+  context.world.project.policies.delete(found.name);
   return ok({});
 }
 

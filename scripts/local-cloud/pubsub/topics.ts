@@ -79,6 +79,7 @@ function deleteTopic(context: Context, call: Call): Reply {
   if (refusal !== null) {
     return refusal;
   }
+  context.world.project.policies.delete(name);
   return context.world.pubsub.topics.delete(name) ? ok({}) : noTopic(name);
 }
 

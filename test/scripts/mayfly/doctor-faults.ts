@@ -200,6 +200,12 @@ const ACCOUNTS: readonly PlantedFault[] = [
     fix: 'mayfly deploy',
   },
   {
+    name: 'the push account is missing',
+    plant: removed(`${PROJECT}/serviceAccounts/${localAccount('push')}`),
+    check: `account ${localAccount('push')}`,
+    fix: 'mayfly deploy',
+  },
+  {
     name: 'the account of submit is disabled',
     plant: (send) => send('POST', `${PROJECT}/serviceAccounts/${localAccount('submit')}:disable`),
     check: `account ${localAccount('submit')}`,

@@ -24,9 +24,12 @@ export async function remake(send: Send, path: string, change: Change, make: [st
   return send(make[0], make[1], { name, ...change(resource) });
 }
 
-export const subscription = (name: string, change: Change) => (send: Send) => {
+/** Its policy goes with it, and is set again. */
+export const subscription = (name: string, change: Change) => async (send: Send) => {
   const path = `${PROJECT}/subscriptions/mayfly-${name}`;
-  return remake(send, path, change, ['PUT', path]);
+  const kept = await send('GET', `${path}:getIamPolicy`);
+  await remake(send, path, change, ['PUT', path]);
+  await send('POST', `${path}:setIamPolicy`, { policy: kept });
 };
 export const push =
   (change: Change): Change =>
