@@ -1,0 +1,36 @@
+// Terraform's text against the code: names that both use.
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { LOG_EVENTS } from '#shared/cloud/log-events.ts';
+import { SETTINGS } from '#shared/cloud/settings-table.ts';
+
+const ROOT = new URL('../../terraform/', import.meta.url);
+const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
+const sources = readdirSync(ROOT).filter((name) => name.endsWith('.tf'));
+
+test('every variable that Terraform gives a function is a setting, and none that is needed is left out', () => {
+  const given = [...read('functions.tf').matchAll(/\b(MAYFLY_\w+)\s*=\s/g)].map(([, name]) => name);
+  const settings = Object.values(SETTINGS);
+  expect(given.filter((name) => !settings.some((setting) => setting.name === name))).toEqual([]);
+  const needed = settings.filter(({ initial }) => initial === null).map(({ name }) => name);
+  expect(needed.length).toBeGreaterThan(3);
+  const push = ['MAYFLY_PUSH_AUDIENCE', 'MAYFLY_PUSH_SERVICE_ACCOUNTS'];
+  expect(given).toEqual(expect.arrayContaining([...needed, ...push]));
+});
+
+test('what Terraform gives a function cannot be given in settings as well', () => {
+  const text = read('functions.tf');
+  const given = [...text.matchAll(/\b(MAYFLY_\w+)\s*=\s/g)].map(([, name]) => name);
+  const refused = [...text.matchAll(/"(MAYFLY_\w+)"/g)].map(([, name]) => name);
+  expect(refused.toSorted()).toEqual([...new Set(given)].toSorted());
+});
+
+test('every event that metrics and alerts filter by is one that the code writes', () => {
+  const text = sources.map(read).join('\n');
+  const filters = [...text.matchAll(/jsonPayload\.event=(\\"[^\\]+\\"|\([^)]*\))/g)];
+  const events = filters.flatMap(([, names = '']) =>
+    [...names.matchAll(/\\"([a-z-]+)\\"/g)].map(([, name]) => name),
+  );
+  expect(events).toEqual(expect.arrayContaining(['leak-found', 'dead-letter', 'sweep-done']));
+  expect(events.filter((name = '') => !Object.hasOwn(LOG_EVENTS, name))).toEqual([]);
+});
