@@ -139,6 +139,14 @@ const readCalls: Control = ({ world }, body) => {
   return ok({ count: world.calls.count(query), calls: [...world.calls.entries()] });
 };
 
+/** Each permission that was made use of, with the account and the names that its grant is for. */
+const readPermissions: Control = ({ world }) => {
+  const permissions = [...world.iam.used].flatMap(([{ principal, resourcePrefix }, used]) =>
+    [...used].map((permission) => ({ principal, permission, on: resourcePrefix ?? '' })),
+  );
+  return ok({ permissions });
+};
+
 export const localMethods: Methods = {
   'local.push.result': control(pushResult),
   'local.machine.poweredOff': onMachine(guestPoweredOff),
@@ -165,4 +173,5 @@ export const localMethods: Methods = {
     return ok({});
   }),
   'local.calls': control(readCalls),
+  'local.permissions': control(readPermissions),
 };

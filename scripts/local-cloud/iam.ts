@@ -9,7 +9,8 @@ export interface Grant {
   readonly permissions: readonly string[];
   /**
    * What the full resource name must begin with: `projects/_/buckets/B/objects/runs/work/` for
-   * objects, `projects/P/zones/Z/instances/N` for machines. Absent: every resource.
+   * objects, `projects/P/zones/Z/instances/N` for machines; one `*` is one part of the name. Absent: every
+   * resource.
    */
   readonly resourcePrefix?: string;
 }
@@ -23,6 +24,8 @@ export interface IamState {
   /** Null: rights are not looked at. */
   grants: Grant[] | null;
   readonly tokens: Map<string, AccessToken>;
+  /** What was allowed so far: each grant, with those of its permissions that were made use of. */
+  readonly used: Map<Grant, Set<string>>;
 }
 
 export const ACCESS_TOKEN_LIFETIME_MS = 3_599_000;
@@ -33,22 +36,62 @@ function covers(granted: string, permission: string): boolean {
     : granted === permission;
 }
 
+function isWithin(resource: string, prefix: string): boolean {
+  const [before = '', after] = prefix.split('*');
+  if (after === undefined) return resource.startsWith(prefix);
+  const rest = resource.slice(before.length).replace(/^[^/]+/, '');
+  return resource.startsWith(before) && rest.startsWith(after);
+}
+
+/** The grant that covers exactly this, of several the one for the fewest names. */
+function grantFor(
+  grants: readonly Grant[],
+  principal: string,
+  permission: string,
+  resource: string,
+): Grant | null {
+  let found: Grant | null = null;
+  for (const grant of grants) {
+    const prefix = grant.resourcePrefix ?? '';
+    if (
+      grant.principal === principal &&
+      isWithin(resource, prefix) &&
+      grant.permissions.some((granted) => covers(granted, permission)) &&
+      prefix.length >= (found?.resourcePrefix ?? '').length
+    ) {
+      found = grant;
+    }
+  }
+  return found;
+}
+
+/** Whether an account could, asked by somebody else: nothing has been made use of. */
+export function wouldBeAllowed(
+  context: Context,
+  principal: string,
+  permission: string,
+  resource: string,
+): boolean {
+  const { grants } = context.world.iam;
+  return grants === null || grantFor(grants, principal, permission, resource) !== null;
+}
+
 export function isAllowed(
   context: Context,
   principal: string | null,
   permission: string,
   resource: string,
 ): boolean {
-  const { grants } = context.world.iam;
+  const { grants, used } = context.world.iam;
   if (principal === null || grants === null) {
     return true;
   }
-  return grants.some(
-    (grant) =>
-      grant.principal === principal &&
-      resource.startsWith(grant.resourcePrefix ?? '') &&
-      grant.permissions.some((granted) => covers(granted, permission)),
-  );
+  const grant = grantFor(grants, principal, permission, resource);
+  if (grant === null) {
+    return false;
+  }
+  used.set(grant, (used.get(grant) ?? new Set()).add(permission));
+  return true;
 }
 
 /** The 403 of a caller without the permission; null when he has it. */

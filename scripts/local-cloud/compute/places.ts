@@ -107,8 +107,12 @@ function getMachineType({ world }: Context, { params }: Call): Reply {
     : notFound(`${project}/zones/${zone}/machineTypes/${machineType}`);
 }
 
-function listMachineTypes({ world }: Context, { params }: Call): Reply {
+function listMachineTypes(context: Context, { principal, params }: Call): Reply {
+  const { world } = context;
   const { project = '', zone = '' } = params;
+  const right = 'compute.machineTypes.list';
+  const refusal = denied(context, principal, right, `projects/${project}`);
+  if (refusal !== null) return refusal;
   const offers = world.compute.zones.get(zone);
   if (offers === undefined) {
     return notFound(`${project}/zones/${zone}`);

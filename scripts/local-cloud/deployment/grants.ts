@@ -1,5 +1,5 @@
-// What each account of the local deployment may do: the same roles that Terraform gives, as grants of
-// the local cloud. Workers reach their own prefixes, and the folders that runs read and write.
+// What each account of the local deployment may do: the table that Terraform makes its roles and bindings
+// from, as grants of the local cloud.
 import {
   LOCAL_BUCKET,
   LOCAL_DEPLOYMENT,
@@ -8,134 +8,76 @@ import {
 } from '#scripts/local-cloud/deployment/environment.ts';
 import type { Grant } from '#scripts/local-cloud/iam.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
-import { MARKER_PREFIX } from '#shared/plan/objects.ts';
+import table from '../../../terraform/grants.json' with { type: 'json' };
 
 /** Folders of the bucket for the data of runs: inputs are read, outputs written. */
 export const DATA_FOLDERS = ['data/', 'forecasts/', 'outputs/'] as const;
 
-const OBJECTS_READ = ['storage.objects.get', 'storage.objects.list'];
-const OBJECTS_WRITE = [...OBJECTS_READ, 'storage.objects.create', 'storage.objects.delete'];
-const MACHINES_END = [
-  ...['compute.instances.get', 'compute.instances.delete', 'compute.instances.getGuestAttributes'],
-  ...['compute.zoneOperations.get', 'compute.zoneOperations.list'],
-];
-const MACHINES_MAKE = [
-  ...['compute.instances.create', 'compute.instances.setLabels', 'compute.instances.setMetadata'],
-  ...['compute.instances.setServiceAccount', 'compute.instances.setTags', 'compute.disks.create'],
-  ...['compute.subnetworks.use', 'compute.subnetworks.useExternalIp'],
-];
-/** What every function may ask of executions: it looks, cancels, and reads how tasks ended. */
-const EXECUTIONS = [
-  ...['run.executions.get', 'run.executions.list', 'run.executions.cancel', 'run.tasks.list'],
-];
-const PLACES = ['compute.machineTypes.list', 'compute.regions.get', 'compute.projects.get'];
-const LISTS = [
-  'compute.instances.list',
-  'compute.disks.list',
-  'compute.disks.get',
-  'compute.disks.delete',
-];
+export interface GrantRow {
+  readonly account: string;
+  readonly on: string;
+  readonly permissions: readonly string[];
+  /** Of `topics` and `accounts`. */
+  readonly names?: readonly string[];
+  /** Of `bucket`: only objects whose names begin so. */
+  readonly prefixes?: readonly string[];
+}
+
+export const GRANT_ROWS: readonly GrantRow[] = table;
+
+export interface GrantPlace {
+  readonly project: string;
+  readonly bucket: string;
+  readonly deployment: string;
+  readonly emailOf: (account: string) => string;
+  /** `gs://bucket/prefix`: what runs read and write. */
+  readonly data: readonly string[];
+}
 
 /** `objects`: more places (`gs://bucket/prefix`) that the runs' machines may read and write. */
 export function localGrants(objects: readonly string[] = []): readonly Grant[] {
-  const bucket = `projects/_/buckets/${LOCAL_BUCKET}`;
-  const topics = `projects/${LOCAL_PROJECT}/topics/${LOCAL_DEPLOYMENT}-`;
-  const grant = (name: string, permissions: readonly string[], resourcePrefix: string): Grant => ({
-    principal: localAccount(name),
-    permissions,
-    resourcePrefix,
-  });
-  const project = `projects/${LOCAL_PROJECT}`;
   const data = [...DATA_FOLDERS.map((folder) => `gs://${LOCAL_BUCKET}/${folder}`), ...objects];
-  return [
-    grant('submit', OBJECTS_WRITE, bucket),
-    grant('submit', OBJECTS_READ, 'projects/_/buckets/'),
-    grant('submit', [...MACHINES_MAKE, ...MACHINES_END, ...PLACES], project),
-    grant('submit', ['iam.serviceAccounts.actAs'], project),
-    grant('submit', ['run.jobs.run', 'run.jobs.runWithOverrides', ...EXECUTIONS], project),
-    ...['jobs-reader', 'jobs-uploader'].map((signer) =>
-      grant('submit', ['iam.serviceAccounts.signBlob'], accountPath(localAccount(signer))),
-    ),
-    grant('submit', ['pubsub.topics.publish'], topics),
-    grant('finalize', OBJECTS_WRITE, bucket),
-    grant('finalize', [...MACHINES_END, ...EXECUTIONS], project),
-    grant('finalize', ['pubsub.topics.publish'], topics),
-    grant('signals', OBJECTS_WRITE, bucket),
-    grant('signals', [...MACHINES_END, 'compute.disks.delete', ...EXECUTIONS], project),
-    grant('signals', ['pubsub.topics.publish'], topics),
-    grant('sweep', OBJECTS_WRITE, bucket),
-    grant('sweep', [...MACHINES_END, ...LISTS, ...EXECUTIONS, 'run.jobs.list'], project),
-    grant('sweep', ['pubsub.topics.publish'], topics),
-    grant('notify', OBJECTS_READ, bucket),
-    grant('notify', ['pubsub.topics.publish'], topics),
-    ...workerGrants(data),
-    ...taskGrants(data),
-  ];
+  const place: GrantPlace = {
+    project: LOCAL_PROJECT,
+    bucket: LOCAL_BUCKET,
+    deployment: LOCAL_DEPLOYMENT,
+    emailOf: localAccount,
+    data,
+  };
+  return GRANT_ROWS.flatMap((row) => grantsOf(row, place));
 }
 
-/**
- * A task itself may read and delete its bootstrap, and nothing else: all the rest it does by what the
- * reader and the uploader have signed. Without the right to delete the uploader writes a name once.
- */
-function taskGrants(data: readonly string[]): readonly Grant[] {
-  const grant = (name: string, permissions: readonly string[], uri: string): Grant => ({
-    principal: localAccount(name),
-    permissions,
-    resourcePrefix: objectPath(uri),
-  });
-  const bucket = `gs://${LOCAL_BUCKET}/`;
-  return [
-    grant(
-      'jobs-task',
-      ['storage.objects.get', 'storage.objects.delete'],
-      `${bucket}runs/bootstrap/`,
-    ),
-    ...[bucket, ...data].map((uri) => grant('jobs-reader', ['storage.objects.get'], uri)),
-    ...['runs/work/', MARKER_PREFIX].map((prefix) =>
-      grant('jobs-uploader', ['storage.objects.create'], `${bucket}${prefix}`),
-    ),
-    ...data.map((uri) =>
-      grant('jobs-uploader', ['storage.objects.create', 'storage.objects.delete'], uri),
-    ),
-  ];
+/** One row of the table as grants: one for each beginning of names. */
+export function grantsOf(row: GrantRow, place: GrantPlace): readonly Grant[] {
+  return resourcesOf(row, place).map((resourcePrefix) => ({
+    principal: place.emailOf(row.account),
+    permissions: row.permissions,
+    resourcePrefix,
+  }));
 }
 
-const accountPath = (email: string) => `projects/-/serviceAccounts/${email}`;
-
-/**
- * Deleting is what overwriting needs; machines neither get nor list machines, and read every secret of
- * the local project.
- */
-function workerGrants(objects: readonly string[]): readonly Grant[] {
-  const principal = localAccount('worker');
-  const own = [MARKER_PREFIX, 'runs/work/'].map((prefix) => `gs://${LOCAL_BUCKET}/${prefix}`);
-  const writing = [...own, ...objects].map((uri) => {
-    const permissions = ['storage.objects.get', 'storage.objects.create', 'storage.objects.delete'];
-    return { principal, permissions, resourcePrefix: objectPath(uri) };
-  });
-  return [
-    ...writing,
-    {
-      principal,
-      permissions: ['storage.objects.get'],
-      resourcePrefix: objectPath(`gs://${LOCAL_BUCKET}/runs/code/`),
-    },
-    {
-      principal,
-      permissions: ['compute.instances.delete'],
-      resourcePrefix: `projects/${LOCAL_PROJECT}/zones/`,
-    },
-    {
-      principal,
-      permissions: ['logging.logEntries.create'],
-      resourcePrefix: `projects/${LOCAL_PROJECT}`,
-    },
-    {
-      principal,
-      permissions: ['secretmanager.versions.access'],
-      resourcePrefix: `projects/${LOCAL_PROJECT}/secrets/`,
-    },
-  ];
+function resourcesOf({ on, names = [], prefixes }: GrantRow, place: GrantPlace): readonly string[] {
+  const { project, bucket, deployment } = place;
+  switch (on) {
+    case 'bucket':
+      return prefixes === undefined
+        ? [`projects/_/buckets/${bucket}`]
+        : prefixes.map((prefix) => `projects/_/buckets/${bucket}/objects/${prefix}`);
+    case 'data':
+      return place.data.map(objectPath);
+    case 'topics':
+      return names.map((name) => `projects/${project}/topics/${deployment}-${name}`);
+    case 'accounts':
+      return names.map((name) => `projects/-/serviceAccounts/${place.emailOf(name)}`);
+    case 'instances':
+      return [`projects/${project}/zones/*/instances/${deployment}-`];
+    case 'secrets':
+      return [`projects/${project}/secrets/`];
+    case 'project':
+      return [`projects/${project}`];
+    default:
+      throw new Error(`terraform/grants.json: ${on} is no kind of resource`);
+  }
 }
 
 /** `gs://bucket/name` as the resource name that IAM conditions compare. */

@@ -9,7 +9,7 @@ import {
   ok,
   type Reply,
 } from '#scripts/local-cloud/call.ts';
-import { denied, isAllowed } from '#scripts/local-cloud/iam.ts';
+import { denied, wouldBeAllowed } from '#scripts/local-cloud/iam.ts';
 import { asArray, asObject, asString } from '#scripts/local-cloud/json.ts';
 import type { Binding } from '#scripts/local-cloud/project/state.ts';
 
@@ -105,7 +105,7 @@ function troubleshoot(context: Context, call: Call): Reply {
     resource.replace(/^projects\/[^/]+(?=\/serviceAccounts\/)/, 'projects/-'),
   ];
   const can =
-    known.some((name) => isAllowed(context, principal, permission, name)) ||
+    known.some((name) => wouldBeAllowed(context, principal, permission, name)) ||
     isBound(context, principal, permission, full);
   const state = blind !== null ? 'UNKNOWN_INFO' : can ? 'CAN_ACCESS' : 'CANNOT_ACCESS';
   return ok({ overallAccessState: state, accessTuple });
