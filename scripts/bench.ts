@@ -1,6 +1,7 @@
 // `npm run bench -- NAME`: benchmarks, each a figure beside a baseline of the same run. Machines differ
 // and drift, so ratios count and single figures do not.
 import { benchBurst } from '#scripts/bench/burst.ts';
+import { benchCold } from '#scripts/bench/cold.ts';
 import { benchGuest } from '#scripts/bench/guest.ts';
 import { benchJobs } from '#scripts/bench/jobs.ts';
 import { benchPlan } from '#scripts/bench/plan.ts';
@@ -10,6 +11,7 @@ import { benchSweep } from '#scripts/bench/sweep.ts';
 
 const BENCHES: Readonly<Record<string, (options: readonly string[]) => Promise<void>>> = {
   burst: benchBurst,
+  cold: benchCold,
   guest: benchGuest,
   jobs: benchJobs,
   plan: benchPlan,

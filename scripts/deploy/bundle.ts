@@ -52,7 +52,7 @@ export async function bundleFunctions(): Promise<Bundle> {
     legalComments: 'none',
     charset: 'utf8',
     banner: { js: BANNER },
-    plugins: [GUEST_SCRIPTS],
+    plugins: [GUEST_SCRIPTS, NAMED_EXPORTS],
     metafile: true,
     write: false,
     logLevel: 'error',
@@ -75,6 +75,23 @@ const GUEST_SCRIPTS: Plugin = {
 export const readGuestScripts = () => SCRIPTS;`,
       loader: 'js',
     }));
+  },
+};
+
+/** A CommonJS file of its own would give nothing but a default; Node gives its names, and so do we. */
+const NAMED_EXPORTS: Plugin = {
+  name: 'named-exports',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(@google-cloud\/|google-auth-library$)/ }, ({ kind, path }) =>
+      kind === 'dynamic-import' ? { path, namespace: 'named-exports' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'named-exports' }, async ({ path }) => {
+      const names = Object.keys(await import(path)).filter((name) =>
+        /^(?!default$)\w+$/.test(name),
+      );
+      const contents = `export { ${names.join(', ')} } from ${JSON.stringify(path)};`;
+      return { contents, loader: 'js', resolveDir: PROJECT_FOLDER };
+    });
   },
 };
 
