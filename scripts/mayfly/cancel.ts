@@ -20,7 +20,7 @@ export const cancelVerb: Verb = {
   flags: { reason: { value: 'TEXT', help: 'kept in the result' } },
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     const [record, result] = await Promise.all([
       cloud.store.read(recordObject(runId)),
       cloud.store.read(resultObject(runId)),

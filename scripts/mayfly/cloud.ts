@@ -5,6 +5,7 @@ import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { type Clock, type Entropy, systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import type { Compute } from '#shared/cloud/compute.ts';
 import { createCompute } from '#shared/cloud/compute-client.ts';
+import type { Transport } from '#shared/cloud/http.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
 import { withScheme } from '#shared/cloud/rpc-client.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
@@ -23,12 +24,18 @@ export interface Cloud {
   readonly entropy: Entropy;
   /** For looks at machines; null where an emulator stands in for the bucket and nothing for machines. */
   readonly compute: Compute | null;
+  /** The REST API of another service; the name as in MAYFLY_ENDPOINT_<SERVICE>. */
+  api(service: string): { readonly endpoint: string | null; readonly transport: Transport };
   /** Publishes one message on the requests topic and gives its id. */
   publishRequest(data: string): Promise<string>;
 }
 
 /** Opens the deployment; no call is made before the first use. */
-export function openCloud(target: Target, environment: Terminal['environment']): Cloud {
+export function openCloud(
+  target: Target,
+  { environment, cloud }: Pick<Terminal, 'environment' | 'cloud'>,
+): Cloud {
+  if (cloud !== undefined) return cloud(target);
   const { project, bucket, deployment } = target;
   const credentials = applicationCredentials(project);
   const options = (service: string) => clientOptions(project, environment, service, credentials);
@@ -41,6 +48,10 @@ export function openCloud(target: Target, environment: Terminal['environment']):
     clock: systemClock,
     entropy: systemEntropy,
     compute: emulated ? null : openCompute(project, options('COMPUTE')),
+    api: (service) => {
+      const { endpoint, credentials: account } = options(service);
+      return { endpoint, transport: createTransport(account) };
+    },
     publishRequest: (data) => publisher.publish(`${deployment}-run-requests`, data),
   };
 }

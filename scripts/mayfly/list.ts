@@ -40,7 +40,7 @@ export const listVerb: Verb = {
   },
   async run(call, terminal) {
     const limit = readLimit(call.text('limit'));
-    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     const nowMs = cloud.clock.nowMs();
     const sinceMs = parseSince(call.text('since') ?? SINCE_DEFAULT, nowMs);
     const since = new Date(sinceMs).toISOString();

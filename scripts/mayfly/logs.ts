@@ -1,6 +1,6 @@
 // `mayfly logs RUN`: a run's whole output from Cloud Logging, or the tail that its machine kept.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
-import { clientOptions, openCloud } from '#scripts/mayfly/cloud.ts';
+import { openCloud } from '#scripts/mayfly/cloud.ts';
 import {
   CommandError,
   EXIT_DONE,
@@ -34,14 +34,13 @@ export const logsVerb: Verb = {
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
     const wanted = readAttempt(call);
-    const { environment } = terminal;
-    const cloud = openCloud(await requireTarget(call, terminal), environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     const { store, target } = cloud;
     const { project } = target;
     const write = ({ at, text }: LogEntry) =>
       terminal.write(call.has('json') ? `${JSON.stringify({ at, text })}\n` : `${text}\n`);
     const source: LogSource = {
-      read: openLogReader({ project, ...clientOptions(project, environment, 'LOGGING') }),
+      read: openLogReader({ project, ...cloud.api('LOGGING') }),
       async look() {
         const [record, result] = await Promise.all([
           loadRecord(store, runId),

@@ -50,7 +50,7 @@ export const reportVerb: Verb = {
     const seconds = parseDuration('since', call.text('since') ?? SINCE_DEFAULT);
     if (seconds > DAYS_MAX * 86_400) throw usageError(`--since is at most ${DAYS_MAX}d`);
     const tables = tablesOf(call);
-    const { store, clock } = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const { store, clock } = openCloud(await requireTarget(call, terminal), terminal);
     const untilMs = clock.nowMs();
     const report = await makeReport(store, untilMs - seconds * 1000, untilMs, (runs) =>
       terminal.move(`${runs} runs read`),

@@ -28,7 +28,7 @@ export const rerunVerb: Verb = {
   },
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     const name = requestObject(runId);
     const stored = await cloud.store.read(name);
     if (stored.kind === 'absent') {

@@ -24,7 +24,7 @@ export const showVerb: Verb = {
   flags: {},
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     const [record, result, rejection] = await Promise.all([
       loadRecord(cloud.store, runId),
       loadResult(cloud.store, resultObject(runId)),

@@ -31,7 +31,7 @@ export const submitVerb: Verb = {
 
 async function submit(call: Call, terminal: Terminal): Promise<number> {
   const fields = await readRequest(call, terminal);
-  const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+  const cloud = openCloud(await requireTarget(call, terminal), terminal);
   return sendRequest(cloud, { call, terminal, fields });
 }
 

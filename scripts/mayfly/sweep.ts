@@ -12,7 +12,6 @@ import { createPublisher } from '#shared/cloud/pubsub.ts';
 import { createRunJobs } from '#shared/cloud/run-client.ts';
 import { createScheduler } from '#shared/cloud/scheduler.ts';
 import { createUrlSigner } from '#shared/cloud/signed-url.ts';
-import { createTransport } from '#shared/cloud/token.ts';
 import { Turns } from '#shared/runs/jobs/turns.ts';
 
 export const sweepVerb: Verb = {
@@ -65,16 +64,12 @@ async function dryRun(call: Call, terminal: Terminal): Promise<number> {
   const target = await requireTarget(call, terminal);
   const { environment } = terminal;
   const { project } = target;
-  const { store, compute, clock, entropy } = openCloud(target, environment);
+  const { store, compute, clock, entropy, api } = openCloud(target, terminal);
   if (compute === null) {
     throw usageError('STORAGE_EMULATOR_HOST is set: set MAYFLY_ENDPOINT_COMPUTE too');
   }
   const { settings, warnings } = await readCallerSettings(call, terminal);
   for (const warning of warnings('gce')) terminal.note(`warning: ${warning}`);
-  const transportOf = (service: string) => {
-    const { endpoint, credentials } = clientOptions(project, environment, service);
-    return { endpoint, transport: createTransport(credentials) };
-  };
   const { endpoints, plan } = settings;
   terminal.move('looking at machines, runs and disks');
   const report = await handleSweep(
@@ -82,10 +77,10 @@ async function dryRun(call: Call, terminal: Terminal): Promise<number> {
     {
       ...{ settings, store, compute, clock, entropy, log: () => {} },
       turns: new Turns(plan.jobs),
-      jobs: createRunJobs({ project, ...transportOf('RUN') }),
+      jobs: createRunJobs({ project, ...api('RUN') }),
       publisher: createPublisher({ project, ...clientOptions(project, environment, 'PUBSUB') }),
       signer: createUrlSigner({
-        transport: transportOf('IAMCREDENTIALS').transport,
+        transport: api('IAMCREDENTIALS').transport,
         endpoints,
         reader: plan.jobs.readerServiceAccount,
         uploader: plan.jobs.uploaderServiceAccount,

@@ -2,11 +2,15 @@
 // moves only on a terminal. Environment, folder and input come in here and nowhere else.
 import { createInterface } from 'node:readline/promises';
 import { buffer } from 'node:stream/consumers';
+import type { Cloud } from '#scripts/mayfly/cloud.ts';
+import type { Target } from '#scripts/mayfly/target.ts';
 
 export interface Terminal {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The folder that relative file names are meant from. */
   readonly folder: string;
+  /** What stands in for Google Cloud, whatever the environment says; left out: nothing does. */
+  readonly cloud?: (target: Target) => Cloud;
   readStdin(): Promise<Uint8Array>;
   /** Asks a person and gives the answer; null where nobody is there to ask. */
   ask(question: string): Promise<string | null>;

@@ -25,7 +25,7 @@ export const watchVerb: Verb = {
   flags: {},
   async run(call, terminal) {
     const runId = requireRunId(call.operands[0]);
-    const cloud = openCloud(await requireTarget(call, terminal), terminal.environment);
+    const cloud = openCloud(await requireTarget(call, terminal), terminal);
     return watchToEnd(cloud, { call, terminal, runId, messageId: null, foreignResult: false });
   },
 };

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { unreadableReply } from '#shared/cloud/errors.ts';
+import type { Transport } from '#shared/cloud/http.ts';
 import { createRest } from '#shared/cloud/rest.ts';
-import { type Credentials, createTransport } from '#shared/cloud/token.ts';
 
 export interface LogEntry {
   /** Names the entry across readings. */
@@ -35,10 +35,9 @@ const pageShape = z.looseObject({
 export function openLogReader(options: {
   readonly project: string;
   readonly endpoint: string | null;
-  readonly credentials: Credentials;
+  readonly transport: Transport;
 }): LogReader {
-  const transport = createTransport(options.credentials);
-  const rest = createRest(options.endpoint ?? GOOGLE_ENDPOINTS.logging, { transport });
+  const rest = createRest(options.endpoint ?? GOOGLE_ENDPOINTS.logging, options);
   return async function* read(filter) {
     let pageToken = '';
     do {
