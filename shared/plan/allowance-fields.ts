@@ -3,7 +3,12 @@ import { z } from 'zod';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, textBy } from '#shared/plan/field.ts';
 import * as limits from '#shared/plan/limits.ts';
-import { isServiceAccount, SERVICE_ACCOUNT_RULE } from '#shared/plan/service-account.ts';
+import {
+  isServiceAccount,
+  SERVICE_ACCOUNT,
+  SERVICE_ACCOUNT_RULE,
+} from '#shared/plan/service-account.ts';
+import { formOf } from '#shared/plan/text-form.ts';
 
 const JOB_HAS_IT = 'the Job of Cloud Run fixes it';
 const VM_ALONE = 'it is about a virtual machine';
@@ -17,7 +22,7 @@ const rightFields = {
     fallback: 'the setting DEFAULT_RUNTIME',
   }),
   provisioning: field(
-    textBy((text) => brokenProvisioning(text)).pipe(
+    textBy((text) => brokenProvisioning(text), {}).pipe(
       z.enum(['standard', 'spot', 'spot-then-standard']),
     ),
     {
@@ -28,7 +33,10 @@ const rightFields = {
     },
   ),
   serviceAccount: field(
-    textBy((text) => (isServiceAccount(text) ? null : SERVICE_ACCOUNT_RULE)),
+    textBy(
+      (text) => (isServiceAccount(text) ? null : SERVICE_ACCOUNT_RULE),
+      formOf(SERVICE_ACCOUNT),
+    ),
     {
       ...SERVICE_ACCOUNT_RULE,
       fallback: 'the first of WORKER_SERVICE_ACCOUNTS',

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { type Broken, fault, fieldPath, nearestName } from '#shared/plan/fault.ts';
 import type { Fault, Runtime } from '#shared/plan/model.ts';
+import type { TextForm } from '#shared/plan/text-form.ts';
 
 export interface Field<T> extends Broken {
   readonly kind: 'field';
@@ -120,25 +121,35 @@ export function group<Fields extends FieldTable>(fields: Fields): Group<Fields> 
 
 export type TextCheck = (text: string) => Broken | null;
 
-/** A text that `check` finds nothing wrong with. */
-export function textBy(check: TextCheck): z.ZodType<string> {
-  return z.string().check((context) => {
-    const broken = check(context.value);
-    if (broken !== null) context.issues.push(customIssue(context.value, broken, []));
-  });
+/** A text that `check` finds nothing wrong with; `form` tells the published schema the same. */
+export function textBy(check: TextCheck, form: TextForm): z.ZodType<string> {
+  return z
+    .string()
+    .check((context) => {
+      const broken = check(context.value);
+      if (broken !== null) context.issues.push(customIssue(context.value, broken, []));
+    })
+    .meta({ ...form });
 }
 
 /** An object whose keys and values are texts that the checks find nothing wrong with. */
 export function mapBy(
   keyCheck: TextCheck,
   valueCheck: TextCheck,
+  forms: { readonly key: TextForm; readonly value: TextForm },
 ): z.ZodType<Record<string, string>> {
-  return z.custom<Record<string, string>>(isObject).check((context) => {
+  const checked = z.custom<Record<string, string>>(isObject).check((context) => {
     if (!isObject(context.value)) return;
     for (const [key, inner] of Object.entries(context.value)) {
       const broken = keyCheck(key) ?? (typeof inner === 'string' ? valueCheck(inner) : NO_TEXT);
       if (broken !== null) context.issues.push(customIssue(inner, broken, [key]));
     }
+  });
+  const value = { type: 'string', ...forms.value };
+  return checked.meta({
+    type: 'object',
+    propertyNames: { ...forms.key },
+    additionalProperties: value,
   });
 }
 

@@ -18,9 +18,22 @@ const HOST = new RegExp(`^(?:${LABEL}(?:\\.${LABEL})*|\\[[0-9A-Fa-f:]+\\])(?::[0
 const COMPONENT = /^[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*$/;
 const TAG = /^\w[\w.-]{0,127}$/;
 const DIGEST = /^(?:sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/;
+const PART = inner(COMPONENT);
+const DOTTED_HOST = `${LABEL}(?:\\.${LABEL})+|localhost`;
+const HOST_FORM = `(?:(?:${DOTTED_HOST})(?::[0-9]{1,5})?|${LABEL}:[0-9]{1,5}|\\[[0-9A-Fa-f:]+\\](?::[0-9]{1,5})?)`;
+/** A first part with a dot would be a host. */
+const FIRST_PART = '[a-z0-9]+(?:(?:_|__|-+)[a-z0-9]+)*';
+/** The whole of it as one pattern, but for the bounds of its length and the image ids. */
+export const IMAGE_FORM = new RegExp(
+  `^(?:${HOST_FORM}/${PART}(?:/${PART})*|${FIRST_PART}(?:/${PART})+|${PART})(?::${inner(TAG)})?(?:@${inner(DIGEST)})?$`,
+);
 const PATH_LENGTH_MAX = 255;
 const DEFAULT_HOST = 'docker.io';
 const EXAMPLE = 'for example europe-docker.pkg.dev/p/r/app:v1 or ghcr.io/acme/app@sha256:…';
+
+function inner({ source }: RegExp): string {
+  return source.slice(1, -1);
+}
 
 /** Parses a reference, or says which part of it breaks which rule. */
 export function parseImageReference(text: string): ParsedImage {

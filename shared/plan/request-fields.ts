@@ -5,12 +5,14 @@ import { allowanceFields } from '#shared/plan/allowance-fields.ts';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, mapBy, type Parsed, textBy } from '#shared/plan/field.ts';
 import { brokenGsObject, brokenGsPrefix, brokenGsUri } from '#shared/plan/gs-uri.ts';
-import { parseImageReference } from '#shared/plan/image-reference.ts';
+import { IMAGE_FORM, parseImageReference } from '#shared/plan/image-reference.ts';
 import * as limits from '#shared/plan/limits.ts';
 import { placeFields, resourceFields } from '#shared/plan/resource-fields.ts';
-import { isRunId, RUN_ID_RULE } from '#shared/plan/run-id.ts';
-import { brokenSecretVersion } from '#shared/plan/secret-version.ts';
+import { isRunId, RUN_ID, RUN_ID_RULE } from '#shared/plan/run-id.ts';
+import { brokenSecretVersion, SECRET_VERSION } from '#shared/plan/secret-version.ts';
 import { brokenFolder, brokenMountPath, brokenText } from '#shared/plan/text.ts';
+import * as form from '#shared/plan/text-form.ts';
+import { formOf } from '#shared/plan/text-form.ts';
 
 const JOB_HAS_IT = 'the Job of Cloud Run fixes it';
 
@@ -23,22 +25,26 @@ const prefixesRule: Broken = {
   accepted: '{"/out": "gs://my-bucket/out/"}',
 };
 
+const texts = { key: form.ANY_TEXT, value: form.ANY_TEXT };
+const prefixes = { key: form.MOUNT_PATH, value: form.GS_PREFIX };
+
 const identity = {
   runId: field(
-    textBy((text) => (isRunId(text) ? null : RUN_ID_RULE)),
+    textBy((text) => (isRunId(text) ? null : RUN_ID_RULE), formOf(RUN_ID)),
     { ...RUN_ID_RULE, fallback: 'run-<message id>; a retry of the publisher is then a second run' },
   ),
   labels: field(
     mapBy(
       () => null,
       (text) => brokenText(text),
+      { key: {}, value: form.ANY_TEXT },
     ),
     {
       rule: 'labels are an object of texts',
       accepted: '{"team": "forecasting"}',
     },
   ),
-  annotations: field(mapBy(brokenText, brokenText), {
+  annotations: field(mapBy(brokenText, brokenText, texts), {
     rule: 'annotations are an object of texts',
     accepted: '{"ticket": "any text"}',
   }),
@@ -49,7 +55,7 @@ const container = {
     textBy((text) => {
       const parsed = parseImageReference(text);
       return parsed.kind === 'invalid' ? parsed : null;
-    }),
+    }, formOf(IMAGE_FORM)),
     {
       rule: 'an image is a container image reference',
       accepted: 'for example europe-docker.pkg.dev/p/r/app:v1',
@@ -57,30 +63,36 @@ const container = {
       refusedOn: { 'cloudrun-jobs': JOB_HAS_IT },
     },
   ),
-  command: field(z.array(textBy(brokenText)).min(1).max(limits.ARGUMENTS_MAX), {
+  command: field(z.array(textBy(brokenText, form.ANY_TEXT)).min(1).max(limits.ARGUMENTS_MAX), {
     ...argumentsRule,
     rule: `this is a list of 1 to ${limits.ARGUMENTS_MAX} texts`,
     fallback: "the image's entrypoint; required on cloudrun-jobs",
   }),
-  args: field(z.array(textBy(brokenText)).max(limits.ARGUMENTS_MAX), {
+  args: field(z.array(textBy(brokenText, form.ANY_TEXT)).max(limits.ARGUMENTS_MAX), {
     ...argumentsRule,
     fallback: "the image's",
   }),
-  workingDir: field(textBy(brokenFolder), {
+  workingDir: field(textBy(brokenFolder, form.FOLDER), {
     rule: 'a working directory is an absolute path',
     accepted: '"/work"',
     fallback: "the image's",
   }),
-  env: field(mapBy(brokenVariable, brokenText), {
+  env: field(mapBy(brokenVariable, brokenText, { key: form.VARIABLE, value: form.ANY_TEXT }), {
     rule: 'env is an object from names of variables to texts',
     accepted: '{"NAME": "any text"}',
   }),
-  secrets: field(mapBy(brokenSecretKey, brokenSecretVersion), {
-    rule: 'secrets are an object from names of variables, or paths of files, to secret versions',
-    accepted: '{"NAME": "projects/p/secrets/s/versions/3"}',
-    refusedOn: { 'cloudrun-jobs': 'not yet there' },
-  }),
-  imageCredentials: field(textBy(brokenSecretVersion), {
+  secrets: field(
+    mapBy(brokenSecretKey, brokenSecretVersion, {
+      key: form.SECRET_KEY,
+      value: formOf(SECRET_VERSION),
+    }),
+    {
+      rule: 'secrets are an object from names of variables, or paths of files, to secret versions',
+      accepted: '{"NAME": "projects/p/secrets/s/versions/3"}',
+      refusedOn: { 'cloudrun-jobs': 'not yet there' },
+    },
+  ),
+  imageCredentials: field(textBy(brokenSecretVersion, formOf(SECRET_VERSION)), {
     rule: 'this is a version of a secret that holds a Docker config',
     accepted: '"projects/p/secrets/s/versions/3"',
     refusedOn: { 'cloudrun-jobs': JOB_HAS_IT },
@@ -90,7 +102,7 @@ const container = {
 const data = {
   package: group({
     uri: field(
-      textBy((text) => brokenGsObject(text, '.tar.gz')),
+      textBy((text) => brokenGsObject(text, '.tar.gz'), form.GS_PACKAGE),
       {
         rule: 'this is the address of a package',
         accepted: '"gs://b/runs/code/app-<sha256>.tar.gz"',
@@ -102,12 +114,12 @@ const data = {
       fallback: 'taken from a name that ends in it',
     }),
   }),
-  inputs: field(mapBy(brokenMountPath, brokenGsUri), {
+  inputs: field(mapBy(brokenMountPath, brokenGsUri, { key: form.MOUNT_PATH, value: form.GS_URI }), {
     rule: 'inputs are an object from paths in the container to objects or prefixes',
     accepted: '{"/data/in.csv": "gs://my-bucket/in.csv"}',
   }),
-  outputs: field(mapBy(brokenMountPath, brokenGsPrefix), prefixesRule),
-  checkpoint: field(mapBy(brokenMountPath, brokenGsPrefix), {
+  outputs: field(mapBy(brokenMountPath, brokenGsPrefix, prefixes), prefixesRule),
+  checkpoint: field(mapBy(brokenMountPath, brokenGsPrefix, prefixes), {
     ...prefixesRule,
     refusedOn: { gce: 'not yet there' },
   }),

@@ -6,6 +6,7 @@ import { GPU_NAMES } from '#shared/plan/gpu-types.ts';
 import { CLASSES } from '#shared/plan/jobs-inventory.ts';
 import * as limits from '#shared/plan/limits.ts';
 import { BASE_RULE } from '#shared/plan/setting-rules.ts';
+import { formOf } from '#shared/plan/text-form.ts';
 
 const CLASS_HAS_IT = 'the class of the Job fixes it';
 const CLASS_BRINGS_IT = 'class GPU brings one';
@@ -20,7 +21,7 @@ const IMAGE_PATH =
   /^(?:https:\/\/[a-z.]+\/compute\/v1\/)?projects\/[a-z0-9.:-]+\/global\/images\/(?:family\/)?[a-z][a-z0-9-]*$/;
 
 const byPattern = (pattern: RegExp, broken: Broken) =>
-  textBy((text) => (pattern.test(text) ? null : broken));
+  textBy((text) => (pattern.test(text) ? null : broken), formOf(pattern));
 
 const machineTypeRule: Broken = {
   rule: 'a machine type is the name of a Compute Engine machine type',
@@ -102,8 +103,10 @@ export const resourceFields = {
     ...onVm,
   }),
   class: field(
-    textBy((text) =>
-      text === 'XL' ? { rule: 'class XL is not yet there', accepted: CLASSES.join(', ') } : null,
+    textBy(
+      (text) =>
+        text === 'XL' ? { rule: 'class XL is not yet there', accepted: CLASSES.join(', ') } : null,
+      {},
     ).pipe(z.enum(CLASSES)),
     {
       rule: `a class is one of ${CLASSES.join(', ')}`,
@@ -136,6 +139,7 @@ export const placeFields = {
     mapBy(
       (region) => (REGION.test(region) ? null : regionRule),
       () => null,
+      { key: formOf(REGION), value: {} },
     ),
     {
       rule: 'subnetworks is an object from regions to subnetworks',

@@ -1,7 +1,7 @@
 // The run id: the idempotency key of a run (contract §1).
 import type { Broken } from '#shared/plan/fault.ts';
 
-const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+export const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 
 export const RUN_ID_RULE: Broken = {
   rule: 'a run id has 1 to 128 letters, digits, ".", "_", "~" or "-", and begins with a letter or digit',

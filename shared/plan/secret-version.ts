@@ -1,11 +1,11 @@
 // Versions of secrets in Secret Manager, `projects/p/secrets/s/versions/3` or `…/latest`.
 import type { Broken } from '#shared/plan/fault.ts';
 
-const VERSION =
+export const SECRET_VERSION =
   /^projects\/[a-z0-9:.-]+\/secrets\/[A-Za-z0-9_-]{1,255}\/versions\/(?:[1-9]\d*|latest)$/;
 
 export const brokenSecretVersion = (text: string): Broken | null =>
-  VERSION.test(text)
+  SECRET_VERSION.test(text)
     ? null
     : {
         rule: 'a secret is given by a version of it in Secret Manager',

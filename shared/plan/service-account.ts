@@ -3,7 +3,7 @@ import type { Broken } from '#shared/plan/fault.ts';
 
 const NAME = '[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?';
 const OWNER = `(?:${NAME}\\.iam|developer|appspot)`;
-const EMAIL = new RegExp(`^${NAME}@${OWNER}\\.gserviceaccount\\.com$`);
+export const SERVICE_ACCOUNT = new RegExp(`^${NAME}@${OWNER}\\.gserviceaccount\\.com$`);
 
 export const SERVICE_ACCOUNT_RULE: Broken = {
   rule: 'a service account is given by its full e-mail address',
@@ -11,4 +11,4 @@ export const SERVICE_ACCOUNT_RULE: Broken = {
 };
 
 /** Whether this is the full e-mail address of a service account: nothing else runs a machine. */
-export const isServiceAccount = (text: string) => EMAIL.test(text);
+export const isServiceAccount = (text: string) => SERVICE_ACCOUNT.test(text);
