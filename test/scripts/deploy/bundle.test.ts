@@ -88,3 +88,21 @@ test('npm links the archive without a download, and the command of the buildpack
   const child = spawn('/bin/bash', command, { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   expect(await statusOf(child)).toBe(401);
 });
+
+test('a client that is loaded from its own file has the names that the code asks for', async () => {
+  await using place = await unpack();
+  const chunks = Object.entries(bundle.metafile.outputs).flatMap(
+    ([path, { entryPoint, exports }]) =>
+      entryPoint?.startsWith('named-exports:')
+        ? [[entryPoint.slice(14), path, exports] as const]
+        : [],
+  );
+  const used = { '@google-cloud/storage': 'Storage', '@google-cloud/pubsub': 'v1' };
+  const more = { '@google-cloud/scheduler': 'v1', 'google-auth-library': 'GoogleAuth' };
+  const names = Object.entries({ ...used, ...more });
+  for (const [client, name] of names) {
+    const [, path] = chunks.find(([found]) => found === client) ?? [];
+    const chunk = await import(join(place.folder, String(path)));
+    expect(chunk[name], `${client} ${name}`).toBeDefined();
+  }
+});
