@@ -193,22 +193,21 @@ const outputsSchema = z.object({
   regions: outputOf(z.array(z.string())),
   bucket: outputOf(z.string()),
   deployment: outputOf(z.string()),
-  accounts: outputOf(z.record(z.string(), z.string())),
+  worker_service_accounts: outputOf(z.array(z.string())),
 });
 
 async function apply(terraform: Terraform, plan: string, terminal: Terminal): Promise<true> {
   terminal.move('terraform apply');
   await terraform.run(['apply', '-no-color', '-input=false', plan]);
   const outputs = outputsSchema.parse(JSON.parse(await terraform.run(['output', '-json'])));
-  const { project, bucket, deployment, region, regions, accounts } = outputs;
-  const worker = accounts.value.worker;
+  const { project, bucket, deployment, region, regions } = outputs;
   const file = {
     project: project.value,
     bucket: bucket.value,
     deployment: deployment.value,
     region: region.value,
     regions: regions.value,
-    workerServiceAccounts: worker === undefined ? [] : [worker],
+    workerServiceAccounts: outputs.worker_service_accounts.value,
   };
   const path = join(terminal.folder, TARGET_FILE);
   await writeFile(path, `${JSON.stringify(file, null, 2)}\n`);

@@ -23,7 +23,7 @@ const OUTPUTS = {
   regions: { value: ['europe-west1', 'us-central1'] },
   bucket: { value: 'my-bucket' },
   deployment: { value: 'mayfly' },
-  accounts: { value: { worker: 'mayfly-worker@my-project-123.iam.gserviceaccount.com' } },
+  worker_service_accounts: { value: ['mayfly-worker@my-project-123.iam.gserviceaccount.com'] },
 };
 const PROGRAM = `
 import { appendFileSync, writeFileSync } from 'node:fs';
