@@ -1,7 +1,7 @@
 # Accounts, and exactly the rights that each one uses: grants.json is the one table, and everything that
 # gives rights reads it (custom roles here, the local cloud, `mayfly doctor`, the test of used rights).
 locals {
-  accounts = toset(concat(tolist(local.functions), ["push", "worker", "jobs-task", "jobs-reader", "jobs-uploader"]))
+  accounts = toset(concat(tolist(local.functions), ["build", "push", "worker", "jobs-task", "jobs-reader", "jobs-uploader"]))
 
   members = { for name, account in google_service_account.this : name => "serviceAccount:${account.email}" }
 
@@ -48,6 +48,14 @@ resource "google_project_iam_member" "project" {
   project  = var.project
   role     = google_project_iam_custom_role.this[each.value.key].id
   member   = each.value.member
+}
+
+# Builds the functions. The project's default account would do it, but new organisations leave that one
+# without rights, and old ones give it far too many.
+resource "google_project_iam_member" "build" {
+  project = var.project
+  role    = "roles/cloudbuild.builds.builder"
+  member  = local.members["build"]
 }
 
 # A machine deletes itself, and with this right no machine that is not the deployment's.

@@ -27,6 +27,7 @@ locals {
     MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT = google_service_account.this["jobs-uploader"].email
     MAYFLY_JOBS_GPU_JOBS                 = tostring(var.gpu_jobs)
     MAYFLY_RETENTION_DAYS                = tostring(var.retention_days)
+    MAYFLY_SWEEP_PERIOD_SECONDS          = "120"
     MAYFLY_DISK_KMS_KEY                  = var.kms_key == null ? "" : var.kms_key
     MAYFLY_PUSH_MODE                     = "platform"
     MAYFLY_PUSH_SERVICE_ACCOUNTS         = google_service_account.this["push"].email
@@ -42,8 +43,9 @@ resource "google_cloudfunctions2_function" "this" {
   labels       = { managed-by = "mayfly", deployment = var.deployment }
 
   build_config {
-    runtime     = "nodejs24"
-    entry_point = each.key
+    runtime         = "nodejs24"
+    entry_point     = each.key
+    service_account = google_service_account.this["build"].id
     source {
       storage_source {
         bucket = google_storage_bucket.this.name
@@ -61,7 +63,10 @@ resource "google_cloudfunctions2_function" "this" {
     min_instance_count               = local.sizes[each.key].min_instances
     max_instance_count               = local.sizes[each.key].max_instances
     timeout_seconds                  = each.key == "sweep" ? 1800 : 600
-    environment_variables            = merge(local.environment, { MAYFLY_PUSH_AUDIENCE = local.urls[each.key] })
+    environment_variables = merge(local.environment, {
+      MAYFLY_PUSH_AUDIENCE      = local.urls[each.key]
+      MAYFLY_PUSH_SUBSCRIPTIONS = join(",", [for name, subscription in local.subscriptions : "${var.deployment}-${name}" if subscription.function == each.key])
+    })
   }
 
   lifecycle {
@@ -75,7 +80,9 @@ resource "google_cloudfunctions2_function" "this" {
     }
   }
   # A function that starts before its rights are there fails its first requests; they are delivered again.
-  depends_on = [google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment]
+  depends_on = [
+    google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment, google_project_iam_member.build,
+  ]
 }
 
 locals {
@@ -83,7 +90,7 @@ locals {
     "MAYFLY_PROJECT", "MAYFLY_BUCKET", "MAYFLY_DEPLOYMENT", "MAYFLY_REGIONS", "MAYFLY_SUBNETWORKS",
     "MAYFLY_WORKER_SERVICE_ACCOUNTS", "MAYFLY_JOBS_READER_SERVICE_ACCOUNT", "MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT",
     "MAYFLY_JOBS_GPU_JOBS", "MAYFLY_RETENTION_DAYS", "MAYFLY_DISK_KMS_KEY", "MAYFLY_PUSH_MODE",
-    "MAYFLY_PUSH_SERVICE_ACCOUNTS", "MAYFLY_PUSH_AUDIENCE",
+    "MAYFLY_PUSH_SERVICE_ACCOUNTS", "MAYFLY_PUSH_AUDIENCE", "MAYFLY_PUSH_SUBSCRIPTIONS", "MAYFLY_SWEEP_PERIOD_SECONDS",
   ]
 }
 
