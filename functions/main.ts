@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { type HttpFunction, http, type Request } from '@google-cloud/functions-framework';
 import { z } from 'zod';
+import type { Settings } from '#shared/cloud/config.ts';
 import { type Log, tracedLog } from '#shared/cloud/log.ts';
 import { traceparentOf } from '#shared/plan/trace-context.ts';
 import { openEnvelope, type PushMessage } from '#shared/push/envelope.ts';
@@ -116,6 +117,17 @@ function parseJson(body: Buffer | undefined): unknown {
 /** Where no dead letter is due, what cannot be opened is in the log, and that is all. */
 const ACKNOWLEDGE = async (): Promise<Outcome> => ({ kind: 'done' });
 
+const pushFunction = (
+  { push, plan }: Pick<Settings, 'push' | 'plan'>,
+  routes: PushFunction['routes'],
+  onUnreadable: PushFunction['onUnreadable'] = ACKNOWLEDGE,
+): PushFunction => ({
+  subscriptions: push.subscriptions,
+  routes,
+  onUnreadable,
+  project: plan.project,
+});
+
 async function loadSubmit(): Promise<PushFunction> {
   const [handler, wiring] = await Promise.all([
     import('#functions/submit/handler.ts'),
@@ -127,8 +139,7 @@ async function loadSubmit(): Promise<PushFunction> {
     ['/dead', (message) => handler.handleDead(message, deps)],
   ]);
   const onUnreadable = (push: UnreadablePush) => handler.handleUnreadable(push, deps);
-  const { push, plan } = deps.settings;
-  return { subscriptions: push.subscriptions, routes, onUnreadable, project: plan.project };
+  return pushFunction(deps.settings, routes, onUnreadable);
 }
 
 async function loadFinalize(): Promise<PushFunction> {
@@ -138,9 +149,7 @@ async function loadFinalize(): Promise<PushFunction> {
   ]);
   const deps = await wiring.finalizeDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleFinalize(message, deps)]]);
-  const { push, plan } = deps.settings;
-  const { project } = plan;
-  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
+  return pushFunction(deps.settings, routes);
 }
 
 async function loadSignals(): Promise<PushFunction> {
@@ -150,9 +159,7 @@ async function loadSignals(): Promise<PushFunction> {
   ]);
   const deps = await wiring.signalsDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleSignals(message, deps)]]);
-  const { push, plan } = deps.settings;
-  const { project } = plan;
-  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
+  return pushFunction(deps.settings, routes);
 }
 
 async function loadNotify(): Promise<PushFunction> {
@@ -162,9 +169,7 @@ async function loadNotify(): Promise<PushFunction> {
   ]);
   const deps = await wiring.notifyDeps();
   const routes = new Map([['/', (message: PushMessage) => handler.handleNotify(message, deps)]]);
-  const { push, plan } = deps.settings;
-  const { project } = plan;
-  return { subscriptions: push.subscriptions, routes, onUnreadable: ACKNOWLEDGE, project };
+  return pushFunction(deps.settings, routes);
 }
 
 async function sweep(request: { readonly dryRun: boolean }): Promise<unknown> {

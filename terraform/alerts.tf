@@ -2,32 +2,33 @@
 # and how to mend it.
 locals {
   count_filter = "resource.type=\"cloud_run_revision\" AND metric.type=\"logging.googleapis.com/user/%s\""
-  age_filter   = "resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"%s\" AND metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\""
+  age_filter   = "resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.this["submit"].name}\" AND metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\""
 
+  # Each counts a metric of ours; the one without looks at the age of a message.
   threshold_alerts = {
     "Dead letters" = {
-      filter = format(local.count_filter, google_logging_metric.counters["request.dead"].name), above = 0, aligner = "ALIGN_SUM"
-      says   = "A message was given up or cannot be read: mayfly list --dead says which and why."
+      counter = "request.dead", above = 0
+      says    = "A message was given up or cannot be read: mayfly list --dead says which and why."
     }
     "Old requests" = {
-      filter = format(local.age_filter, google_pubsub_subscription.this["submit"].name), above = 900, aligner = "ALIGN_MAX"
-      says   = "A request has waited for submit for more than 15 minutes: mayfly doctor."
+      counter = null, above = 900
+      says    = "A request has waited for submit for more than 15 minutes: mayfly doctor."
     }
     "Leak found" = {
-      filter = format(local.count_filter, google_logging_metric.counters["sweep.leaks"].name), above = 0, aligner = "ALIGN_SUM"
-      says   = "Something carries our label and nobody owns it, or a delete is refused: mayfly sweep --dry-run."
+      counter = "sweep.leaks", above = 0
+      says    = "Something carries our label and nobody owns it, or a delete is refused: mayfly sweep --dry-run."
     }
     "Throttled" = {
-      filter = format(local.count_filter, google_logging_metric.counters["run.throttled"].name), above = 0, aligner = "ALIGN_SUM"
-      says   = "Cloud Run answers 429: ask for more quota, or lower MAYFLY_JOBS_SUBMITS_PER_MINUTE."
+      counter = "run.throttled", above = 0
+      says    = "Cloud Run answers 429: ask for more quota, or lower MAYFLY_JOBS_SUBMITS_PER_MINUTE."
     }
     "Task event refused" = {
-      filter = format(local.count_filter, google_logging_metric.counters["task.refused"].name), above = 0, aligner = "ALIGN_SUM"
-      says   = "A line that claims to be a task's has a wrong signature or comes out of order."
+      counter = "task.refused", above = 0
+      says    = "A line that claims to be a task's has a wrong signature or comes out of order."
     }
     "Authentication failures" = {
-      filter = format(local.count_filter, google_logging_metric.counters["push.unauthenticated"].name), above = 5, aligner = "ALIGN_SUM"
-      says   = "Calls that are not from our subscriptions, or a wrong audience: mayfly doctor."
+      counter = "push.unauthenticated", above = 5
+      says    = "Calls that are not from our subscriptions, or a wrong audience: mayfly doctor."
     }
   }
 }
@@ -41,14 +42,14 @@ resource "google_monitoring_alert_policy" "threshold" {
   conditions {
     display_name = each.key
     condition_threshold {
-      filter          = each.value.filter
+      filter          = each.value.counter == null ? local.age_filter : format(local.count_filter, google_logging_metric.counters[each.value.counter].name)
       comparison      = "COMPARISON_GT"
       threshold_value = each.value.above
       duration        = "0s"
       aggregations {
         alignment_period     = "300s"
-        per_series_aligner   = each.value.aligner
-        cross_series_reducer = each.value.aligner == "ALIGN_MAX" ? "REDUCE_MAX" : "REDUCE_SUM"
+        per_series_aligner   = each.value.counter == null ? "ALIGN_MAX" : "ALIGN_SUM"
+        cross_series_reducer = each.value.counter == null ? "REDUCE_MAX" : "REDUCE_SUM"
       }
       trigger {
         count = 1

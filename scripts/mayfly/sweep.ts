@@ -2,6 +2,7 @@
 // nothing, with the caller's own rights. Never deletes with the caller's rights.
 import { handleSweep } from '#functions/sweep/handler.ts';
 import { describeLeak, type SweepReport, sentence } from '#functions/sweep/report.ts';
+import { sweepJobName } from '#scripts/local-cloud/deployment/layout.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { clientOptions, openCloud } from '#scripts/mayfly/cloud.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
@@ -42,7 +43,7 @@ export const sweepVerb: Verb = {
     const target = await requireTarget(call, terminal);
     const { project, deployment } = target;
     const region = await requireRegion(call, terminal);
-    const name = `projects/${project}/locations/${region}/jobs/${deployment}-sweep`;
+    const name = sweepJobName({ project, region, deployment });
     const scheduler = createScheduler(clientOptions(project, terminal.environment, 'SCHEDULER'));
     const job = await scheduler[action ?? 'run'](name);
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());

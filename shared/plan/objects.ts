@@ -9,6 +9,7 @@ export const MARKER_PREFIX = 'runs/gce-status/';
 export const ACTIVE_PREFIX = 'runs/active/';
 export const RESULT_PREFIX = 'runs/results/';
 export const REJECTED_PREFIX = 'runs/rejected/';
+export const ENDED_PREFIX = 'runs/ended/';
 export const DEPLOYMENT_OBJECT = 'runs/deployment';
 
 export const requestObject = (runId: string) => `runs/state/${runId}/request.json`;
@@ -37,4 +38,18 @@ export const offersObject = (machineType: string) => `runs/offers/${machineType}
 export const deadObject = (messageId: string) => `runs/dead/${messageId}.json`;
 /** `endedAt` is RFC 3339 in UTC, so that names sort by time. */
 export const endedObject = (endedAt: string, runId: string) =>
-  `runs/ended/${endedAt.slice(0, 10)}/${endedAt}-${runId}`;
+  `${ENDED_PREFIX}${endedAt.slice(0, 10)}/${endedAt}-${runId}`;
+
+export interface EndedName {
+  readonly runId: string;
+  readonly endedAt: string;
+}
+
+const DAY_PATH_CHARACTERS = '2026-12-01/'.length;
+const TIME_CHARACTERS = '2026-12-01T12:00:00.000Z'.length;
+
+/** What the name of such an object says. */
+export function readEndedObject(name: string): EndedName {
+  const rest = name.slice(ENDED_PREFIX.length + DAY_PATH_CHARACTERS);
+  return { endedAt: rest.slice(0, TIME_CHARACTERS), runId: rest.slice(TIME_CHARACTERS + 1) };
+}

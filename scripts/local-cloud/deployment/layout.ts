@@ -188,7 +188,11 @@ export async function publish(deployment: LocalDeployment, text: string): Promis
 }
 
 /** The full name of the scheduler job that sweeps. */
-export function sweepJobName({ project, region, deployment }: LocalDeployment): string {
+export function sweepJobName({
+  project,
+  region,
+  deployment,
+}: Pick<LocalDeployment, 'project' | 'region' | 'deployment'>): string {
   return `projects/${project}/locations/${region}/jobs/${deployment}-sweep`;
 }
 

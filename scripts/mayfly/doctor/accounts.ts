@@ -1,7 +1,5 @@
 // The accounts, and what each may do: every line of the table that Terraform makes its roles from.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { z } from 'zod';
+import { GRANT_ROWS, type GrantRow } from '#scripts/local-cloud/deployment/grants.ts';
 import { type Access, checkAccess } from '#scripts/mayfly/doctor/access.ts';
 import { accountOf, type Deployed, FUNCTIONS } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
@@ -9,20 +7,7 @@ import { eachOf, judgeAnswer } from '#scripts/mayfly/doctor/reader.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
 
-const TABLE = join(import.meta.dirname, '..', '..', '..', 'terraform', 'grants.json');
 const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
-
-const tableShape = z.array(
-  z.object({
-    account: z.string(),
-    on: z.string(),
-    names: z.array(z.string()).optional(),
-    prefixes: z.array(z.string()).optional(),
-    permissions: z.array(z.string()),
-  }),
-);
-
-type Grant = z.infer<typeof tableShape>[number];
 
 export function checkAccounts(deployed: Deployed): Promise<Finding[]> {
   const { reader, project } = deployed;
@@ -56,9 +41,8 @@ export async function checkPermissions(
   deployed: Deployed,
   missing: ReadonlySet<string>,
 ): Promise<Finding[]> {
-  const table = tableShape.parse(JSON.parse(await readFile(TABLE, 'utf8')));
   const questions = new Map<string, Access[]>();
-  for (const grant of table) {
+  for (const grant of GRANT_ROWS) {
     if (JOBS_ACCOUNTS.includes(grant.account) && jobsAccounts(deployed).length === 0) continue;
     for (const permission of grant.permissions) {
       const check = `permission ${grant.account}: ${permission}`;
@@ -120,7 +104,7 @@ const projectName = (project: string) =>
 
 type Place = Omit<Access, 'permission' | 'principal'>;
 
-function accessesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>) {
+function accessesOf(deployed: Deployed, grant: GrantRow, missing: ReadonlySet<string>) {
   const principals =
     grant.account === 'worker' ? workersOf(deployed) : [accountOf(deployed, grant.account)];
   return principals
@@ -131,7 +115,7 @@ function accessesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<strin
 }
 
 /** Buckets of runs' data and secrets are variables of Terraform: those that the caller names. */
-function placesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>): Place[] {
+function placesOf(deployed: Deployed, grant: GrantRow, missing: ReadonlySet<string>): Place[] {
   const { project, bucket, deployment, settings, used } = deployed;
   switch (grant.on) {
     case 'project':
@@ -160,7 +144,7 @@ function placesOf(deployed: Deployed, grant: Grant, missing: ReadonlySet<string>
     case 'secrets':
       return used.secrets.map((name) => ({ resource: `//secretmanager.googleapis.com/${name}` }));
     default:
-      throw new Error(`${TABLE} has a place of an unknown kind: ${grant.on}`);
+      throw new Error(`terraform/grants.json: ${grant.on} is no kind of resource`);
   }
 }
 

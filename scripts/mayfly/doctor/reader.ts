@@ -8,6 +8,7 @@ import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import { createRest, type Rest } from '#shared/cloud/rest.ts';
 import { applicationCredentials, createTransport } from '#shared/cloud/token.ts';
+import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 
 const BASES = {
   STORAGE: GOOGLE_ENDPOINTS.storage,
@@ -112,13 +113,7 @@ export const unreadable = (check: string, error: CloudError): Finding =>
 const AT_ONCE = 8;
 
 /** Like Promise.all over `work`, a few at a time. */
-export async function eachOf<Item, Value>(
+export const eachOf = <Item, Value>(
   items: readonly Item[],
   work: (item: Item) => Promise<Value>,
-): Promise<Value[]> {
-  const values: Value[] = [];
-  for (let from = 0; from < items.length; from += AT_ONCE) {
-    values.push(...(await Promise.all(items.slice(from, from + AT_ONCE).map(work))));
-  }
-  return values;
-}
+): Promise<Value[]> => mapBounded(items, work, AT_ONCE);

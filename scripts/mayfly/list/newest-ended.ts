@@ -1,12 +1,9 @@
 // The runs that ended last, newest first, from the index of ended runs. Names there sort by time, and a
 // list goes upwards alone: so it is asked for in spans of time, from now backwards, each as long as what
 // the last one held suggests. What is asked follows what is shown, not what the bucket holds.
-import type { EndedRun } from '#scripts/mayfly/report/ended-runs.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { ENDED_PREFIX, type EndedName, readEndedObject } from '#shared/plan/objects.ts';
 
-export const ENDED_PREFIX = 'runs/ended/';
-const TIME_CHARACTERS = '2026-12-01T12:00:00.000Z'.length;
-const DAY_PATH_CHARACTERS = '2026-12-01/'.length;
 const FIRST_SPAN_MS = 3_600_000;
 /** Below it a span is read to its end, page by page. */
 const SPAN_MS_MIN = 1000;
@@ -15,7 +12,7 @@ const FEW = 200;
 const CALLS_MAX = 500;
 
 export interface NewestEnded {
-  readonly runs: readonly EndedRun[];
+  readonly runs: readonly EndedName[];
   /** Older ones of the same time exist, or may. */
   readonly more: boolean;
 }
@@ -25,20 +22,20 @@ export async function newestEnded(
   store: Pick<ObjectStore, 'list'>,
   { sinceMs, untilMs, limit }: { sinceMs: number; untilMs: number; limit: number },
 ): Promise<NewestEnded> {
-  const runs: EndedRun[] = [];
+  const runs: EndedName[] = [];
   let endMs = untilMs + 1;
   let spanMs = FIRST_SPAN_MS;
   let calls = 0;
   while (endMs > sinceMs && runs.length <= limit && calls < CALLS_MAX) {
     const startMs = Math.max(sinceMs, endMs - spanMs);
     const range = { start: nameAt(startMs), end: nameAt(endMs) };
-    const found: EndedRun[] = [];
+    const found: EndedName[] = [];
     let pageToken: string | null = null;
     do {
       const page = await store.list(ENDED_PREFIX, pageToken, range);
       calls += 1;
       pageToken = page.nextPageToken;
-      found.push(...page.objects.map(({ name }) => readName(name)));
+      found.push(...page.objects.map(({ name }) => readEndedObject(name)));
     } while (pageToken !== null && endMs - startMs <= SPAN_MS_MIN && calls < CALLS_MAX);
     if (pageToken !== null && endMs - startMs > SPAN_MS_MIN) {
       // The page is the span's oldest part: ask for a shorter one.
@@ -55,9 +52,4 @@ export async function newestEnded(
 const nameAt = (ms: number) => {
   const time = new Date(ms).toISOString();
   return `${ENDED_PREFIX}${time.slice(0, 10)}/${time}`;
-};
-
-const readName = (name: string): EndedRun => {
-  const rest = name.slice(ENDED_PREFIX.length + DAY_PATH_CHARACTERS);
-  return { endedAt: rest.slice(0, TIME_CHARACTERS), runId: rest.slice(TIME_CHARACTERS + 1) };
 };

@@ -1,14 +1,13 @@
 // `--since`: how far back, as a time span or an instant.
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { parseDuration } from '#scripts/mayfly/request-flags.ts';
 
-const UNITS = { s: 1, m: 60, h: 3600, d: 86_400 };
 const SECONDS_MAX = 400 * 86_400;
 
 /** Epoch milliseconds. `90m`, `24h`, `7d`, or RFC 3339 with a time zone. */
 export function parseSince(text: string, nowMs: number): number {
-  const span = /^(\d{1,9})([smhd])$/.exec(text);
-  const atMs = span
-    ? nowMs - Number(span[1]) * UNITS[span[2] as keyof typeof UNITS] * 1000
+  const atMs = /^\d{1,9}[smhd]$/.test(text)
+    ? nowMs - parseDuration('since', text) * 1000
     : instantOf(text);
   if (Number.isNaN(atMs)) {
     throw usageError(

@@ -1,19 +1,14 @@
 // The runs that ended since an instant, newest day first, from the index by day: pages of names, no scan of
 // the results.
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { ENDED_PREFIX, type EndedName, readEndedObject } from '#shared/plan/objects.ts';
 
 const DAY_MS = 86_400_000;
 /** Of 1,000 names each. */
 const PAGES_MAX = 500;
-const TIME_CHARACTERS = '2026-12-01T12:00:00.000Z'.length;
-
-export interface EndedRun {
-  readonly runId: string;
-  readonly endedAt: string;
-}
 
 export interface EndedDay {
-  readonly runs: readonly EndedRun[];
+  readonly runs: readonly EndedName[];
   /** There may be more: the bound on pages was reached. */
   readonly cut: boolean;
 }
@@ -29,13 +24,13 @@ export async function* listEnded(
   const until = new Date(untilMs).toISOString();
   const firstDay = Math.floor(sinceMs / DAY_MS);
   for (let day = Math.floor(untilMs / DAY_MS); day >= firstDay; day--) {
-    const prefix = `runs/ended/${new Date(day * DAY_MS).toISOString().slice(0, 10)}/`;
+    const prefix = `${ENDED_PREFIX}${new Date(day * DAY_MS).toISOString().slice(0, 10)}/`;
     let pageToken: string | null = null;
     do {
       const page = await store.list(prefix, pageToken);
       pageToken = page.nextPageToken;
       pages += 1;
-      const named = page.objects.map(({ name }) => readName(name.slice(prefix.length)));
+      const named = page.objects.map(({ name }) => readEndedObject(name));
       const runs = named.filter(({ endedAt }) => endedAt >= since && endedAt <= until);
       const more = pageToken !== null || day > firstDay;
       yield { runs, cut: pages >= PAGES_MAX && more };
@@ -43,8 +38,3 @@ export async function* listEnded(
     if (pages >= PAGES_MAX) return;
   }
 }
-
-const readName = (name: string): EndedRun => ({
-  endedAt: name.slice(0, TIME_CHARACTERS),
-  runId: name.slice(TIME_CHARACTERS + 1),
-});

@@ -4,6 +4,7 @@ const AT_ONCE = 16;
 export async function mapBounded<From, To>(
   items: readonly From[],
   map: (item: From) => Promise<To>,
+  atOnce: number = AT_ONCE,
 ): Promise<To[]> {
   const results: To[] = [];
   let next = 0;
@@ -12,6 +13,6 @@ export async function mapBounded<From, To>(
       results[index] = await map(items[index] as From);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(AT_ONCE, items.length) }, worker));
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
   return results;
 }
