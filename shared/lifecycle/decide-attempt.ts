@@ -1,18 +1,15 @@
 // How a live attempt ends (design R3): by the last word of the claim's holder; or after we tried to
 // take its claim, and the holder is confirmed gone and the marker was read after that; or five minutes
 // after its deadline. Silence, time and absence from a list end nothing. Null: placement's turn.
+import { adopt } from '#shared/lifecycle/adopt.ts';
 import type { Context } from '#shared/lifecycle/context.ts';
-import {
-  decideOrdered,
-  endSealed,
-  lossOf,
-  neverBegan,
-  waitsTooLong,
-} from '#shared/lifecycle/decide-ordered.ts';
+import { decideOrdered } from '#shared/lifecycle/decide-ordered.ts';
 import { deleteMachines, endAttempt, endByMarker } from '#shared/lifecycle/end-attempt.ts';
 import { BOOT_ALLOWANCE_MS, SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { endSealed, lossOf, neverBegan, waitsTooLong } from '#shared/lifecycle/loss.ts';
 import { isTerminal, type Marker, speaksFor } from '#shared/lifecycle/marker.ts';
 import {
+  factOf,
   intentKey,
   isStopped,
   type MachineFact,
@@ -20,17 +17,16 @@ import {
   type Observation,
   type Step,
 } from '#shared/lifecycle/observation.ts';
-import { calledBefore } from '#shared/lifecycle/places.ts';
 import {
   type Attempt,
   type ClaimHolder,
-  type Intent,
+  lastDeadlineMs,
+  machineZones,
   type RunRecord,
   type StopOrder,
   withAttempt,
   withState,
 } from '#shared/lifecycle/record.ts';
-import { deadlineOf } from '#shared/lifecycle/walk.ts';
 
 export function decideAttempt(
   record: RunRecord,
@@ -86,12 +82,6 @@ function lastWord(attempt: Attempt, seen: Observation): Marker | null {
 /** Interrupted and preempted order the delete; what it was is decided when the machine is gone. */
 function isEnding(word: Marker): boolean {
   return word.status === 'FAILED' && (word.cause === 'interrupted' || word.cause === 'preempted');
-}
-
-/** Past the latest deadline of its machines an attempt is over by time; null: no machine yet. */
-export function lastDeadlineMs(attempt: Attempt): number | null {
-  if (attempt.intents.length === 0) return null;
-  return Math.max(...attempt.intents.map((intent) => intent.deadlineSeconds)) * 1000;
 }
 
 /** Writes why the machines must go, then deletes them (R1). */
@@ -168,12 +158,6 @@ function machinesThere(attempt: Attempt, seen: Observation): number {
   const ours = machineKey(attempt.instance, '');
   const facts = Object.entries(seen.machines).filter(([key]) => key.startsWith(ours));
   return facts.filter(([, fact]) => fact.kind === 'there').length;
-}
-
-export function machineZones(attempt: Attempt): string[] {
-  const zones = new Set(attempt.intents.map((intent) => intent.candidate.zone));
-  if (attempt.claim?.by === 'machine') zones.add(attempt.claim.zone);
-  return [...zones];
 }
 
 /** Nobody is known to hold the claim: a healthy young machine is left alone. */
@@ -275,74 +259,4 @@ function decideHeld(
   }
   const detail = 'its machine is gone without a last word';
   return endSealed(record, seen, context, () => lossOf(record, seen, context, detail));
-}
-
-/** Notes who holds the claim, so that every later pass asks after that machine and no other. */
-export function adopt(
-  record: RunRecord,
-  attempt: Attempt,
-  holder: ClaimHolder & { readonly by: 'machine' },
-  context: Context,
-): Step {
-  const own = attempt.intents.find((intent) => isIntentOf(holder, intent, record, attempt));
-  const intents =
-    own === undefined
-      ? [...attempt.intents, strayIntent(record, holder, context)]
-      : attempt.intents.map((intent) =>
-          intent === own
-            ? { ...intent, status: 'accepted' as const, instanceId: holder.instanceId }
-            : intent,
-        );
-  const held = withAttempt(record, { claim: holder, intents });
-  const placing = record.state === 'PLACING' || record.state === 'WAITING';
-  const next = placing ? withState(held, 'PROVISIONING', context.nowMs) : held;
-  return { kind: 'write', record: { ...next, dueMs: null }, effects: [] };
-}
-
-/**
- * An intent of which nothing is known is the holder's if the attempt tried that zone only once. Else
- * the machine may be an earlier call's that landed late, and this intent's may still land: it stays open.
- */
-function isIntentOf(
-  holder: ClaimHolder & { readonly by: 'machine' },
-  { candidate, instanceId }: Intent,
-  record: RunRecord,
-  attempt: Attempt,
-): boolean {
-  if (candidate.zone !== holder.zone) return false;
-  if (instanceId !== null) return instanceId === holder.instanceId;
-  return !calledBefore(record, attempt, holder.zone);
-}
-
-/** A machine that works although its place was noted as refused: its creation, as far as known. */
-function strayIntent(
-  record: RunRecord,
-  holder: ClaimHolder & { readonly by: 'machine' },
-  context: Context,
-): Intent {
-  const attempt = record.attempts.at(-1);
-  const place = record.places.findLast((tried) => tried.zone === holder.zone);
-  const there = attempt?.intents.find(({ candidate }) => candidate.zone === holder.zone);
-  const createdSeconds = Math.floor(context.nowMs / 1000);
-  return {
-    number: attempt?.intentCount ?? 1,
-    candidate: there?.candidate ?? {
-      region: holder.zone.replace(/-[a-z]$/, ''),
-      zone: holder.zone,
-      subnetwork: '',
-      machineType: place?.machineType ?? '',
-      provisioningModel: place?.provisioningModel === 'SPOT' ? 'SPOT' : 'STANDARD',
-      usdPerHour: null,
-    },
-    createdSeconds,
-    deadlineSeconds: deadlineOf(record, createdSeconds),
-    requestId: '',
-    status: 'accepted',
-    operation: null,
-    instanceId: holder.instanceId,
-  };
-}
-
-export function factOf(attempt: Attempt, zone: string, seen: Observation): MachineFact {
-  return seen.machines[machineKey(attempt.instance, zone)] ?? { kind: 'unknown' };
 }

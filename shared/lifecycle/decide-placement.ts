@@ -1,9 +1,9 @@
 // Placement, submit's alone (R5): one ordered creation after another, each written before it is
 // called. A definite refusal moves on in the same attempt; an outcome that cannot be learnt is
 // repeated with the same requestId, then abandoned, and only the claim decides what follows.
+import { adopt } from '#shared/lifecycle/adopt.ts';
 import { attemptCandidates, spentUsd } from '#shared/lifecycle/attempt-candidates.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
-import { adopt, factOf } from '#shared/lifecycle/decide-attempt.ts';
 import {
   decideAbandoned,
   decideForeign,
@@ -20,6 +20,7 @@ import {
   REPEAT_WINDOW_MS,
 } from '#shared/lifecycle/limits.ts';
 import {
+  factOf,
   type InsertFact,
   intentKey,
   machineKey,

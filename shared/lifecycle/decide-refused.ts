@@ -1,9 +1,9 @@
 // A place that gave no machine: the next one, or the end of the attempt, which never comes while its
 // claim is free (R3).
+import { adopt } from '#shared/lifecycle/adopt.ts';
 import type { Context, Creator } from '#shared/lifecycle/context.ts';
-import { adopt } from '#shared/lifecycle/decide-attempt.ts';
-import { endSealed } from '#shared/lifecycle/decide-ordered.ts';
 import { endAttempt, endRun, endWithout } from '#shared/lifecycle/end-attempt.ts';
+import { endSealed } from '#shared/lifecycle/loss.ts';
 import type { Observation, PlatformError, Step } from '#shared/lifecycle/observation.ts';
 import { placementError } from '#shared/lifecycle/placement-errors.ts';
 import { describeWalk, placesOfWalk } from '#shared/lifecycle/places.ts';

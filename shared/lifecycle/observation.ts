@@ -4,7 +4,7 @@ import type { BootReport } from '#shared/lifecycle/boot-report.ts';
 import type { ExecutionEnding } from '#shared/lifecycle/execution-ending.ts';
 import type { MachineEnding } from '#shared/lifecycle/failures.ts';
 import type { Marker } from '#shared/lifecycle/marker.ts';
-import type { ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
+import type { Attempt, ClaimHolder, RunRecord } from '#shared/lifecycle/record.ts';
 import type { Quotas } from '#shared/plan/quota.ts';
 
 export type MachineFact =
@@ -170,3 +170,8 @@ export type Step =
   | { readonly kind: 'finish' }
   | { readonly kind: 'forget' }
   | { readonly kind: 'write'; readonly record: RunRecord; readonly effects: readonly Effect[] };
+
+/** What was seen of the attempt's machine in a zone. */
+export function factOf(attempt: Attempt, zone: string, seen: Observation): MachineFact {
+  return seen.machines[machineKey(attempt.instance, zone)] ?? { kind: 'unknown' };
+}

@@ -206,3 +206,16 @@ export function withState(record: RunRecord, state: RunState, nowMs: number): Ru
   const entry = { state, attempt: record.attempts.length, atMs: nowMs };
   return { ...record, state, history: [...record.history, entry].slice(-HISTORY_MAX) };
 }
+
+/** Past the latest deadline of its machines an attempt is over by time; null: no machine yet. */
+export function lastDeadlineMs(attempt: Attempt): number | null {
+  if (attempt.intents.length === 0) return null;
+  return Math.max(...attempt.intents.map((intent) => intent.deadlineSeconds)) * 1000;
+}
+
+/** Where machines of the attempt may stand: each place asked for, and where its claim was taken. */
+export function machineZones(attempt: Attempt): string[] {
+  const zones = new Set(attempt.intents.map((intent) => intent.candidate.zone));
+  if (attempt.claim?.by === 'machine') zones.add(attempt.claim.zone);
+  return [...zones];
+}

@@ -2,9 +2,9 @@
 // marker; and what an attempt that did not speak for itself is said to have ended of.
 import { describe, expect, test } from 'vitest';
 import { decide } from '#shared/lifecycle/decide.ts';
-import { lossOf, neverBegan } from '#shared/lifecycle/decide-ordered.ts';
 import type { Cause } from '#shared/lifecycle/failures.ts';
 import { SLACK_MS } from '#shared/lifecycle/limits.ts';
+import { lossOf, neverBegan } from '#shared/lifecycle/loss.ts';
 import { machineKey, type Observation } from '#shared/lifecycle/observation.ts';
 import type { Attempt, StopOrder } from '#shared/lifecycle/record.ts';
 import {

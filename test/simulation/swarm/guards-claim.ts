@@ -4,6 +4,7 @@ import type { Guard } from '#test/simulation/swarm/guards.ts';
 const DECIDE_ATTEMPT = 'shared/lifecycle/decide-attempt.ts';
 const DECIDE_ORDERED = 'shared/lifecycle/decide-ordered.ts';
 const DECIDE_REFUSED = 'shared/lifecycle/decide-refused.ts';
+const LOSS = 'shared/lifecycle/loss.ts';
 const END_ATTEMPT = 'shared/lifecycle/end-attempt.ts';
 const FAILURES = 'shared/lifecycle/failures.ts';
 const ADVANCE = 'shared/runs/advance.ts';
@@ -74,7 +75,7 @@ export const CLAIM_GUARDS: readonly Guard[] = [
     serves: 'R3',
     edits: [
       {
-        file: DECIDE_ORDERED,
+        file: LOSS,
         find: "  if (!closed && !seen.sealed) return { kind: 'seal-marker' };\n",
         replace: '',
       },

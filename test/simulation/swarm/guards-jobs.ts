@@ -3,7 +3,7 @@ import type { Guard } from '#test/simulation/swarm/guards.ts';
 
 const DECIDE_ATTEMPT = 'shared/lifecycle/decide-attempt.ts';
 const DECIDE_ENDED = 'shared/lifecycle/decide-ended.ts';
-const DECIDE_ORDERED = 'shared/lifecycle/decide-ordered.ts';
+const LOSS = 'shared/lifecycle/loss.ts';
 const ENDING = 'shared/lifecycle/execution-ending.ts';
 const EXECUTIONS = 'shared/runs/jobs/executions.ts';
 const TASK = 'test/simulation/task.ts';
@@ -47,7 +47,7 @@ export const JOBS_GUARDS: readonly Guard[] = [
     serves: 'law 5',
     edits: [
       {
-        file: DECIDE_ORDERED,
+        file: LOSS,
         find: '  if (order.cause !== null) {',
         replace: '  if (order.cause !== null && order.cause === undefined) {',
       },
