@@ -3,7 +3,7 @@
 // 202 makes some brokers repeat), retry is 503, a fault that nobody foresaw is 500 and logged.
 import { createHash } from 'node:crypto';
 import { type HttpFunction, http, type Request } from '@google-cloud/functions-framework';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Settings } from '#shared/cloud/config.ts';
 import { type Log, tracedLog } from '#shared/cloud/log.ts';
 import { traceparentOf } from '#shared/plan/trace-context.ts';

@@ -2,7 +2,7 @@
 // platform's own note that an execution has ended.
 // Source: Cloud Logging's LogEntry; the labels of container logs of Cloud Run. The note (system_event,
 // method `/Jobs.RunJob`) stands in published logs and in no documentation, so nothing but its names is read.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { SignedEvent } from '#shared/lifecycle/task-event.ts';
 import { jobKinds, jobName } from '#shared/plan/jobs-inventory.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';

@@ -2,7 +2,7 @@
 // Which entries the sink takes and which are read here is one list.
 // Source: Cloud Logging's LogEntry, Cloud Audit Logs' AuditLog; the end by a machine's own time limit is
 // `deferredDelete` in published logs, and in no documentation.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PushMessage } from '#shared/push/envelope.ts';
 
 /** What the system does to a machine, or notes about it, that may end it. */

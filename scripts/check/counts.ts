@@ -1,5 +1,5 @@
 // Counts the outcome of a test run from vitest's JSON report.
-import { z } from 'zod';
+import * as z from 'zod';
 
 export interface Counts {
   readonly passed: number;

@@ -1,6 +1,6 @@
 // The shapes of what comes back, with a sentence for each field. The compiler holds each to the type that
 // the code writes: a field more or less there is an error here.
-import { z } from 'zod';
+import * as z from 'zod';
 import { CAUSES, MACHINE_CAUSES } from '#shared/lifecycle/failures.ts';
 import { type OutputObject, STEPS } from '#shared/lifecycle/marker.ts';
 import type { Place } from '#shared/lifecycle/record.ts';

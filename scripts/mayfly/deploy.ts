@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { z } from 'zod';
+import * as z from 'zod';
 import { bundleFunctions } from '#scripts/deploy/bundle.ts';
 import { openTerraform, type Terraform } from '#scripts/deploy/terraform.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';

@@ -1,6 +1,6 @@
 // Reads what the bucket says about a run's end: the result, or a rejection (contract §3). Only what is
 // shown or judged here is checked; the rest is handed through as it is.
-import { z } from 'zod';
+import * as z from 'zod';
 import { CommandError, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
 
 const amount = z.number().nullable();

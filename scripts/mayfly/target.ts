@@ -2,7 +2,7 @@
 // caller's folder, else (the project alone) GOOGLE_CLOUD_PROJECT.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';

@@ -1,6 +1,6 @@
 // What a project may have where: its quotas, and the zones that offer a machine type. Hints before a
 // placement: what cannot be read is null, never an error.
-import { z } from 'zod';
+import * as z from 'zod';
 import { lastPart, parseAggregatedPage } from '#shared/cloud/compute-replies.ts';
 import { asCloudError, type Rest } from '#shared/cloud/rest.ts';
 import { ALL_REGIONS, type Quota } from '#shared/plan/quota.ts';

@@ -1,6 +1,6 @@
 // Reads what Compute Engine answers (REST v1): instances, disks, operations, list pages. A body of
 // another shape gives null or names its scope unknown; nothing is ever concluded from it.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ApiErrorDetail, Disk, ListPage, Machine, Operation } from '#shared/cloud/compute.ts';
 import { collectDetails } from '#shared/cloud/errors.ts';
 

@@ -1,6 +1,6 @@
 // Reads what Cloud Run answers (REST v2): executions, tasks, operations, list pages. As in all JSON of
 // Google's APIs a number that is 0 and a text that is empty are left out.
-import { z } from 'zod';
+import * as z from 'zod';
 import { instantMs, lastPart } from '#shared/cloud/compute-replies.ts';
 import type { Execution, Job, Task } from '#shared/cloud/run-jobs.ts';
 

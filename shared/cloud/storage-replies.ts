@@ -1,5 +1,5 @@
 // Reads what Cloud Storage answers: headers of a download, object resources, list pages, errors.
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   CloudError,
   translateFailure,

@@ -1,5 +1,5 @@
 // The fields of a request that say what it may do, and how long, how often and for how much.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, textBy } from '#shared/plan/field.ts';
 import * as limits from '#shared/plan/limits.ts';

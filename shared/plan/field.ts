@@ -1,6 +1,6 @@
 // The building blocks of a request's schema: a field is a zod schema with its rule and what it
 // accepts as sentences; a group is fields under one name. Every fault of a value is found at once.
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Broken, fault, fieldPath, nearestName } from '#shared/plan/fault.ts';
 import type { Fault, Runtime } from '#shared/plan/model.ts';
 import type { TextForm } from '#shared/plan/text-form.ts';

@@ -1,6 +1,6 @@
 // Every field of a request (contract §1) with its rule, what it accepts, what stands when it is
 // left out, and the runtime that cannot honour it. Reference documentation is made from this table.
-import { z } from 'zod';
+import * as z from 'zod';
 import { allowanceFields } from '#shared/plan/allowance-fields.ts';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, mapBy, type Parsed, textBy } from '#shared/plan/field.ts';

@@ -1,5 +1,5 @@
 // The fields of `resources` and `place`: what a run needs, and where it may be.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Broken } from '#shared/plan/fault.ts';
 import { field, group, mapBy, textBy } from '#shared/plan/field.ts';
 import { GPU_NAMES } from '#shared/plan/gpu-types.ts';

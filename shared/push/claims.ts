@@ -1,6 +1,6 @@
 // The claims of a Google ID token as Pub/Sub push, Eventarc and Cloud Scheduler send it: who made it,
 // for whom, when, and which account it speaks for. One judgement for both ways to trust a token.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PushSettings } from '#shared/cloud/config.ts';
 import { TOKEN_LEEWAY_SECONDS, TOKEN_LIFETIME_SECONDS_MAX } from '#shared/push/limits.ts';
 

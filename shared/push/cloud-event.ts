@@ -1,6 +1,6 @@
 // Takes the CloudEvent off a request, where there is one: structured mode (the whole event is the
 // body) or binary mode (`ce-` headers, the body is its data).
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PushHeaders } from '#shared/push/authenticate.ts';
 import type { Unreadable } from '#shared/push/envelope.ts';
 import { firstFault, unreadable, usableId } from '#shared/push/wrapped.ts';

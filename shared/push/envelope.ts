@@ -1,7 +1,7 @@
 // Opens a Pub/Sub push body: wrapped or unwrapped, camel or snake names, with or without data, or the
 // same inside a CloudEvent. The subscription is compared before anything else of the body is looked
 // at. What cannot be read is a value with a reason, for a dead letter; nothing here throws.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { PushHeaders } from '#shared/push/authenticate.ts';
 import { takeEventOff } from '#shared/push/cloud-event.ts';
 import { isUnwrapped, openUnwrapped, unwrappedSubscription } from '#shared/push/unwrapped.ts';

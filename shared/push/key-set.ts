@@ -1,7 +1,7 @@
 // One read of a JWKS endpoint: either at least one usable RS256 key, or the reason why there is none.
 // Never throws; follows no redirect; bounded in time and bytes.
 import { type CryptoKey, importJWK } from 'jose';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   KEYS_BYTES_MAX,
   KEYS_COUNT_MAX,

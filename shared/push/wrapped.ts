@@ -1,6 +1,6 @@
 // The message inside a wrapped push: `{ data, attributes, messageId, publishTime }`, in the names of
 // the JSON API or of the protocol buffer; the real service sends both, emulators one of them.
-import { z } from 'zod';
+import * as z from 'zod';
 import { decodeBase64 } from '#shared/push/base64.ts';
 import type { Envelope, PushMessage, Unreadable } from '#shared/push/envelope.ts';
 import { MESSAGE_ID_PATTERN } from '#shared/push/limits.ts';

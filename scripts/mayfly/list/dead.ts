@@ -1,5 +1,5 @@
 // Messages that never became a run: dead letters, and requests that were refused.
-import { z } from 'zod';
+import * as z from 'zod';
 import { newestObjects } from '#scripts/mayfly/list/newest-objects.ts';
 import { readStoredResult } from '#scripts/mayfly/stored-result.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';

@@ -1,5 +1,5 @@
 // Entries of Cloud Logging that match a filter, oldest first, page by page (entries.list of its REST API).
-import { z } from 'zod';
+import * as z from 'zod';
 import { GOOGLE_ENDPOINTS } from '#shared/cloud/endpoints.ts';
 import { unreadableReply } from '#shared/cloud/errors.ts';
 import type { Transport } from '#shared/cloud/http.ts';

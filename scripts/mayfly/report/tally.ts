@@ -1,6 +1,6 @@
 // Adds up what runs have cost, and how much of that was billed while no container ran. Pure; what is not
 // known is counted, never taken for 0.
-import { z } from 'zod';
+import * as z from 'zod';
 
 const amount = z.number().nullable().default(null);
 

@@ -1,6 +1,6 @@
 // The last complete checkpoint of each task: the newest manifest that can be read. A manifest is written
 // after all its files, so that one that was cut off never counts.
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { CHECKPOINT_FILES_MAX, type CheckpointManifest } from '#shared/plan/bootstrap.ts';
 import { requireGsUri } from '#shared/plan/gs-uri.ts';
