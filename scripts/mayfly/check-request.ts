@@ -21,8 +21,8 @@ export async function refuseFaults(
   const { settings } = await readPlanSettings(call, terminal);
   const faults = leastFaults(request, widest(settings, terminal.environment, request));
   if (faults.length === 0) return;
-  if (call.has('json')) terminal.write(`${JSON.stringify({ errors: faults })}\n`);
-  throw usageError(`the request is refused, nothing was sent:\n${faultLines(faults).join('\n')}`);
+  const lines = faultLines(faults).join('\n');
+  throw usageError(`the request is refused, nothing was sent:\n${lines}`, { errors: faults });
 }
 
 /** Which runtime a request without one gets is the deployment's to say: it is right if one takes it. */

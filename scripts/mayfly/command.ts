@@ -40,9 +40,13 @@ export async function runCommand(
     if (call.has('quiet')) terminal = openTerminal(true);
     return await verb.run(call, terminal);
   } catch (error) {
-    return reportError(error, terminal);
+    return reportError(error, terminal, asksForJson(words));
   }
 }
+
+/** Also of words that cannot be parsed: a program that reads JSON is answered in JSON. */
+const asksForJson = (words: readonly string[]) =>
+  words.slice(0, words.includes('--') ? words.indexOf('--') : words.length).includes('--json');
 
 async function printHelp(terminal: Terminal, word: string | undefined): Promise<number> {
   const all = () => Promise.all(Object.values(VERBS).map((load) => load()));
@@ -61,17 +65,19 @@ async function findVerb(word: string | undefined): Promise<Verb> {
 }
 
 /** Errors meant for people become a message; anything else is a fault of ours and keeps its stack. */
-function reportError(error: unknown, terminal: Terminal): number {
+function reportError(error: unknown, terminal: Terminal, json: boolean): number {
   terminal.move(null);
-  if (error instanceof CommandError) {
-    terminal.complain(`mayfly: ${error.message}`);
-    return error.exitCode;
-  }
-  if (error instanceof CloudError) {
-    terminal.complain(`mayfly: ${error.message}${adviceFor(error)}`);
-    return EXIT_REFUSED;
-  }
-  throw error;
+  const { exitCode, message, data } = explain(error);
+  if (json) terminal.write(`${JSON.stringify({ error: message, exitCode, ...data })}\n`);
+  terminal.complain(`mayfly: ${message}`);
+  return exitCode;
+}
+
+function explain(error: unknown): Pick<CommandError, 'exitCode' | 'message' | 'data'> {
+  if (error instanceof CommandError) return error;
+  if (!(error instanceof CloudError)) throw error;
+  const message = `${error.message}${adviceFor(error)}`;
+  return { exitCode: EXIT_REFUSED, message, data: { reason: error.reason || error.code } };
 }
 
 const ADVICE_FOR_MISSING = '\n  check --project, --bucket and --deployment: is it deployed there?';

@@ -39,13 +39,16 @@ export function exitCodeOfRun(result: {
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly exitCode: number;
+  /** What `--json` says beside the message. */
+  readonly data: object;
 
-  constructor(exitCode: number, message: string) {
+  constructor(exitCode: number, message: string, data: object = {}) {
     super(message);
     this.exitCode = exitCode;
+    this.data = data;
   }
 }
 
-export function usageError(message: string): CommandError {
-  return new CommandError(EXIT_USAGE, message);
+export function usageError(message: string, data: object = {}): CommandError {
+  return new CommandError(EXIT_USAGE, message, data);
 }

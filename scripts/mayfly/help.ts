@@ -19,7 +19,8 @@ export function helpOverview(verbs: readonly Verb[]): string {
     '',
     'Exit codes: 0 done, 2 wrong usage or request, 3 refused by the platform, 4 nothing found.',
     'submit --wait and watch end with the container’s own code, else 70 FAILED, 71 TIMED_OUT,',
-    '72 PREEMPTED, 73 CANCELLED, 74 LOST, 75 NO_CAPACITY, 76 REJECTED; 130 after Ctrl-C.',
+    '72 PREEMPTED, 73 CANCELLED, 74 LOST, 75 NO_CAPACITY, 76 REJECTED; 130 after Ctrl-C. With --json',
+    'data is JSON on stdout, and an error too: { error, exitCode }.',
     '',
   ].join('\n');
 }

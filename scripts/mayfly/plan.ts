@@ -36,8 +36,10 @@ async function plan(call: Call, terminal: Terminal): Promise<number> {
   const { settings, warnings } = await readPlanSettings(call, terminal);
   const reply = previewRun(fields, { settings, scripts: readGuestScripts(), atMs });
   if (reply.kind === 'refused') {
-    if (call.has('json')) terminal.write(`${JSON.stringify({ errors: reply.faults })}\n`);
-    throw usageError(`the request is refused:\n${faultLines(reply.faults).join('\n')}`);
+    const { faults } = reply;
+    throw usageError(`the request is refused:\n${faultLines(faults).join('\n')}`, {
+      errors: faults,
+    });
   }
   const runtime = reply.preview.execution === null ? 'gce' : 'cloudrun-jobs';
   const found = [...warnings(runtime), ...reply.preview.warnings];

@@ -1,0 +1,67 @@
+// What holds for every verb: errors as data with --json, and nothing that moves where no terminal is.
+import { expect, test } from 'vitest';
+import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
+import { environmentOf } from '#test/scripts/mayfly/stored-run.ts';
+
+const REQUEST = ['--image', 'alpine:3.20', '--ttl', '1s'];
+
+test.each([
+  { name: 'no such verb', words: ['lst'], code: 2, data: {} },
+  { name: 'no such flag', words: ['list', '--sinse', '2h'], code: 2, data: {} },
+  { name: 'no such run', words: ['show', 'nobody'], code: 4, data: {} },
+  {
+    name: 'no such bucket',
+    words: ['list', '--bucket', 'elsewhere'],
+    code: 3,
+    data: { reason: 'bucket-missing' },
+  },
+  {
+    name: 'a request that breaks a rule',
+    words: ['submit', ...REQUEST],
+    code: 2,
+    data: { errors: [expect.objectContaining({ field: 'ttlSeconds', value: '1' })] },
+  },
+  {
+    name: 'a plan that breaks a rule',
+    words: ['plan', ...REQUEST],
+    code: 2,
+    data: { errors: [expect.objectContaining({ field: 'ttlSeconds', value: '1' })] },
+  },
+])('with --json an error is one JSON value beside its words: $name', async (row) => {
+  await using cloud = await startLocalCloud();
+  const options = { environment: environmentOf(cloud) };
+  const plain = await callMayfly(row.words, options);
+  expect(plain).toMatchObject({ code: row.code, stdout: '' });
+  const json = await callMayfly([...row.words, '--json'], options);
+  expect(json).toMatchObject({ code: row.code, stderr: plain.stderr });
+  const { error, ...data } = JSON.parse(json.stdout);
+  expect(plain.stderr).toBe(`mayfly: ${error}\n`);
+  expect(data).toEqual({ exitCode: row.code, ...row.data });
+});
+
+test('--json after -- is the container’s', async () => {
+  const { code, stdout } = await callMayfly(['submit', '--ttl', 'soon', '--', '--json']);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+});
+
+test('off a terminal nothing moves, and --quiet leaves data and errors alone', async () => {
+  await using cloud = await startLocalCloud();
+  const environment = environmentOf(cloud);
+  const report = await runMayfly(['report'], { environment });
+  expect(report).toMatchObject({ code: 0, stderr: '' });
+  expect(report.stdout).toMatch(/^since /);
+  const noted = await runMayfly(['list'], { environment });
+  expect(noted).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: 'nothing; --since 7d looks further back\n',
+  });
+  expect(await runMayfly(['list', '--quiet'], { environment })).toMatchObject({
+    code: 0,
+    stderr: '',
+  });
+  const wrong = await runMayfly(['show', 'nobody', '--quiet'], { environment });
+  expect(wrong).toMatchObject({ code: 4, stdout: '' });
+  expect(wrong.stderr).toMatch(/^mayfly: nothing is known of a run nobody/);
+});
