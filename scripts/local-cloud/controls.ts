@@ -139,12 +139,12 @@ const readCalls: Control = ({ world }, body) => {
   return ok({ count: world.calls.count(query), calls: [...world.calls.entries()] });
 };
 
-/** Each permission that was made use of, with the account and the names that its grant is for. */
+/** Each permission that was made use of, with the account and the names that its grant is for; and refusals. */
 const readPermissions: Control = ({ world }) => {
   const permissions = [...world.iam.used].flatMap(([{ principal, resourcePrefix }, used]) =>
     [...used].map((permission) => ({ principal, permission, on: resourcePrefix ?? '' })),
   );
-  return ok({ permissions });
+  return ok({ permissions, refused: [...world.iam.refused] });
 };
 
 export const localMethods: Methods = {

@@ -26,6 +26,8 @@ export interface IamState {
   readonly tokens: Map<string, AccessToken>;
   /** What was allowed so far: each grant, with those of its permissions that were made use of. */
   readonly used: Map<Grant, Set<string>>;
+  /** What was refused so far, each once: `principal permission resource`. */
+  readonly refused: Set<string>;
 }
 
 export const ACCESS_TOKEN_LIFETIME_MS = 3_599_000;
@@ -82,12 +84,13 @@ export function isAllowed(
   permission: string,
   resource: string,
 ): boolean {
-  const { grants, used } = context.world.iam;
+  const { grants, used, refused } = context.world.iam;
   if (principal === null || grants === null) {
     return true;
   }
   const grant = grantFor(grants, principal, permission, resource);
   if (grant === null) {
+    refused.add(`${principal} ${permission} ${resource}`);
     return false;
   }
   used.set(grant, (used.get(grant) ?? new Set()).add(permission));

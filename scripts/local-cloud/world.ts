@@ -51,7 +51,12 @@ export function createWorld(choices: WorldChoices = {}): World {
     timers: new TimerQueue(),
     faults: new FaultPlan(),
     calls: new CallLog(options.loggedCallsMax),
-    iam: { grants: options.grants && [...options.grants], tokens: new Map(), used: new Map() },
+    iam: {
+      grants: options.grants && [...options.grants],
+      tokens: new Map(),
+      used: new Map(),
+      refused: new Set(),
+    },
     keys: new KeyRing(),
     accountKeys: new AccountKeys(options.quickSignatures),
     storage: createStorage(options.buckets),

@@ -137,7 +137,7 @@ function depsOf(
   });
   const { refused } = kernel.options.interference ?? {};
   return {
-    settings: SETTINGS,
+    settings: kernel.options.settings ?? SETTINGS,
     store: openBucket(bucket),
     openBucket,
     compute: refused === undefined ? compute : tellRefusals(compute, refused),

@@ -1,7 +1,11 @@
 // The tasks of the world's executions: each that starts becomes a simulated supervisor, TERM is told to
 // it, and nothing of it happens once it is killed.
 import type { JobTask, JobTaskEvent, JobTaskStartedEvent } from '#scripts/local-cloud/call.ts';
+import type { InProcessCloud } from '#scripts/local-cloud/in-process.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
+import type { ObjectStore } from '#shared/cloud/storage.ts';
 import type { SignedEvent } from '#shared/lifecycle/task-event.ts';
+import { bootstrapObject } from '#shared/plan/objects.ts';
 import type { Actor } from '#test/simulation/delivery.ts';
 import { GOOD_GUEST } from '#test/simulation/guest.ts';
 import type { Kernel } from '#test/simulation/kernel.ts';
@@ -50,13 +54,14 @@ export class Executions {
       alive,
     };
     const { interference } = kernel.options;
-    const cloud = kernel.cloud(
-      event.principal,
-      interference && ((call, perform) => interference.around(actor, call, perform)),
-    );
+    const speakAs = (principal: string | null) =>
+      kernel.cloud(
+        principal,
+        interference && ((call, perform) => interference.around(actor, call, perform)),
+      );
     const task = new SimulatedTask(event, plan, {
       clock: kernel.clockOf(actor),
-      store: cloud.store(SETTINGS.plan.bucket),
+      store: storeOfTask(speakAs, event.principal),
       alive,
       onWork: (work) => {
         kernel.works.push({ ...work, startMs: kernel.clock.nowMs(), endMs: null, exitCode: null });
@@ -109,5 +114,42 @@ export class Executions {
     }
   }
 }
+
+/**
+ * Its own account reads and deletes the bootstrap. All else goes by addresses that are signed: with the
+ * rights of the one that reads, and of the one that uploads.
+ */
+function storeOfTask(
+  speakAs: (principal: string | null) => InProcessCloud,
+  own: string | null,
+): ObjectStore {
+  const { bucket, jobs } = SETTINGS.plan;
+  const task = speakAs(own).store(bucket);
+  const reader = speakAs(jobs.readerServiceAccount).store(bucket);
+  const uploader = speakAs(jobs.uploaderServiceAccount).store(bucket);
+  const isOwn = (object: string) => object.startsWith(bootstrapObject(''));
+  return {
+    // The supervisor takes every other answer than the bootstrap for none.
+    read: async (object, generation) =>
+      isOwn(object)
+        ? await task.read(object).catch(forbidden({ kind: 'absent' } as const))
+        : await reader.read(object, generation),
+    // The uploader may not overwrite: that something is there may be told by 403 as well as by 412.
+    write: async (object, content, condition) =>
+      await uploader
+        .write(object, content, condition)
+        .catch(forbidden({ kind: 'conflict' } as const)),
+    delete: (object, generation) => task.delete(object, generation),
+    list: (prefix, pageToken, range) => task.list(prefix, pageToken, range),
+  };
+}
+
+/** A 403 is that answer; every other error is thrown again. */
+const forbidden =
+  <Answer>(answer: Answer) =>
+  (error: unknown): Answer => {
+    if (error instanceof CloudError && error.status === 403) return answer;
+    throw error;
+  };
 
 const keyOf = ({ executionName, task }: JobTask) => `${executionName}/${task}`;

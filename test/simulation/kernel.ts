@@ -19,6 +19,7 @@ import { type Around, inProcessCloud } from '#scripts/local-cloud/in-process.ts'
 import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { createWorld, type World } from '#scripts/local-cloud/world.ts';
 import type { Clock } from '#shared/cloud/clock.ts';
+import type { Settings } from '#shared/cloud/config.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { HttpCall } from '#shared/cloud/http.ts';
 import type { RunRecord } from '#shared/lifecycle/record.ts';
@@ -51,6 +52,8 @@ export interface KernelOptions {
   readonly before?: (call: CountedCall, kernel: Kernel) => void;
   /** What stands between functions, guests and the cloud. */
   readonly interference?: Interference;
+  /** Of the functions, where they are not those of all others. */
+  readonly settings?: Settings;
 }
 
 export interface GuestOrder {
