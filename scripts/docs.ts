@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { behavioursPage, readNamedTests } from '#scripts/docs/behaviours.ts';
 import { inventoryFile } from '#scripts/docs/inventory.ts';
 import { logEventsPage } from '#scripts/docs/log-events.ts';
+import { referencePage } from '#scripts/docs/reference.ts';
 import { SCHEMA_PAGES } from '#scripts/docs/schemas.ts';
 import { transcriptPage } from '#scripts/docs/transcript.ts';
 
@@ -12,6 +13,7 @@ const PAGES = [
   { path: 'docs/behaviours.md', make: async () => behavioursPage(await readNamedTests()) },
   { path: 'docs/log-events.md', make: async () => logEventsPage() },
   ...SCHEMA_PAGES,
+  { path: 'docs/reference.md', make: referencePage },
   { path: 'docs/commands.md', make: transcriptPage },
   { path: 'terraform/inventory.json', make: async () => inventoryFile() },
 ] as const;

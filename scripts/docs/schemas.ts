@@ -1,6 +1,6 @@
 // The published JSON Schemas (draft 2020-12): of a request from the table that validates it, of what
 // comes back from the shapes beside this file. What JSON Schema cannot say is on the reference page.
-import { z } from 'zod';
+import * as z from 'zod';
 import { EVENT_ATTRIBUTES, MARKER, REJECTION, RESULT } from '#scripts/docs/shapes.ts';
 import { CAUSES } from '#shared/lifecycle/failures.ts';
 import type { FieldTable } from '#shared/plan/field.ts';
@@ -146,7 +146,7 @@ function plain(shape: z.ZodType, io: 'input' | 'output' = 'input'): Schema {
   return schema;
 }
 
-const SCHEMAS = {
+export const SCHEMAS = {
   request: requestSchema,
   marker: markerSchema,
   result: resultSchema,

@@ -1,0 +1,71 @@
+// docs/reference.md: what is shown there as refused is refused, every rule over several fields is shown, and
+// the links of all pages lead somewhere. That the page is what its sources say is checked for all of them.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { planSettings } from '#scripts/docs/reference/refusals.ts';
+import { REFUSED, requestOf, rulesPart } from '#scripts/docs/reference/rules.ts';
+import { taken } from '#scripts/docs/reference/taken.ts';
+import { allowanceRules } from '#shared/plan/allowance-rules.ts';
+import { contentRules } from '#shared/plan/content-rules.ts';
+import type { Runtime } from '#shared/plan/model.ts';
+import { resourceRules } from '#shared/plan/resource-rules.ts';
+import type { RuleInput } from '#shared/plan/rule.ts';
+
+const inputs: readonly RuleInput[] = Object.values(REFUSED)
+  .flat()
+  .map((given) => {
+    const settings = planSettings(given.environment);
+    const request = requestOf(given) as RuleInput['request'] & { runtime?: Runtime };
+    return { request, settings, runtime: request.runtime ?? settings.defaultRuntime };
+  });
+
+describe('rules that JSON Schema cannot say', () => {
+  const rules = { contentRules, resourceRules, allowanceRules };
+  test.each(
+    Object.entries(rules).flatMap(([list, all]) =>
+      all.map((rule, index) => ({ name: `${list}[${index}] of ${rule.reads.join(', ')}`, rule })),
+    ),
+  )('$name: a request that breaks it is shown', ({ rule }) => {
+    expect(inputs.some((input) => rule.check(input).length > 0)).toBe(true);
+  });
+
+  const image = 'alpine:3.20';
+  test.each([
+    ['is right', { request: { image } }, 'is not refused'],
+    ['the schema refuses too', { request: { image, imagee: 'x' } }, 'says this by itself'],
+  ])('a request that %s is no example', (_, given, told) => {
+    expect(() => rulesPart({ Title: [given] })).toThrow(told);
+  });
+
+  test('an example that its schema refuses is no example', () => {
+    expect(() => taken('request', { image, imagee: 'x' })).toThrow('the schema request refuses');
+    expect(() => taken('result', { schema: 1, runId: 'x' })).toThrow('the schema result refuses');
+  });
+});
+
+const PAGES = ['README.md', ...readdirSync('docs').filter((name) => name.endsWith('.md'))].map(
+  (name) => (name === 'README.md' ? name : join('docs', name)),
+);
+
+/** As GitHub makes them of headings. */
+function anchors(page: string): string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#{1,6} (.+)$/gm);
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test.each(PAGES)('every link of %s leads to a file, and to a heading of it', (page) => {
+  const text = readFileSync(page, 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+  for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+    if (/^https?:/.test(target)) continue;
+    const [file = '', anchor] = target.split('#');
+    const path = file === '' ? page : normalize(join(dirname(page), file));
+    expect(existsSync(path), `${target} of ${page}`).toBe(true);
+    if (anchor !== undefined) expect(anchors(path), `${target} of ${page}`).toContain(anchor);
+  }
+});
