@@ -1,7 +1,8 @@
 // `mayfly deploy`: bundles the functions, lets Terraform plan, shows what changes, applies it after a
 // yes, and writes `.mayfly.json` for the other verbs. Nothing is changed before the yes.
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import * as z from 'zod';
@@ -51,7 +52,9 @@ async function runDeploy(call: Call, terminal: Terminal): Promise<number> {
   const state = readState(call.text('state'));
   const terraform = openTerraform(folder, terminal);
   if (state !== null) await writeFile(join(folder, BACKEND_FILE), state);
-  const plan = join(PROJECT_FOLDER, ARCHIVE_FOLDER, PLAN_FILE);
+  // A plan holds values that nobody should find, and two deploys at once must not apply each other's.
+  const planFolder = await mkdtemp(join(tmpdir(), 'mayfly-plan-'));
+  const plan = join(planFolder, PLAN_FILE);
   try {
     terminal.move('terraform init');
     await terraform.run(['init', '-no-color', '-input=false']);
@@ -77,8 +80,7 @@ async function runDeploy(call: Call, terminal: Terminal): Promise<number> {
     if (call.has('json')) terminal.write(`${JSON.stringify(report)}\n`);
     return EXIT_DONE;
   } finally {
-    // A plan holds values that nobody should find later.
-    await rm(plan, { force: true });
+    await rm(planFolder, { recursive: true });
   }
 }
 

@@ -1,6 +1,7 @@
 // `mayfly doctor`: compares a deployment with what it has to be, by reads alone, and says for each
 // difference the one line that puts it right.
 import type { Verb } from '#scripts/mayfly/call.ts';
+import { openCloud } from '#scripts/mayfly/cloud.ts';
 import { quotaProjectError } from '#scripts/mayfly/doctor/credentials.ts';
 import { examine } from '#scripts/mayfly/doctor/examine.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
@@ -40,12 +41,14 @@ export const doctorVerb: Verb = {
       images: call.list('image'),
     };
     const reader = openReader(target.project, terminal.environment);
-    const findings = await examine({ ...target, region, used }, reader, (what) =>
-      terminal.move(`looking at ${what}`),
-    ).catch(async (error: unknown) => {
-      if (!(error instanceof CloudError && needsQuotaProject(error))) throw error;
-      throw await quotaProjectError(target.project, terminal.environment);
-    });
+    const { clock } = openCloud(target, terminal);
+    const looking = (what: string) => terminal.move(`looking at ${what}`);
+    const findings = await examine({ ...target, region, used }, { reader, clock, looking }).catch(
+      async (error: unknown) => {
+        if (!(error instanceof CloudError && needsQuotaProject(error))) throw error;
+        throw await quotaProjectError(target.project, terminal.environment);
+      },
+    );
     terminal.move(null);
     const count = (state: Finding['state']) =>
       findings.filter((finding) => finding.state === state).length;

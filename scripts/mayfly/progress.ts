@@ -22,7 +22,8 @@ export function stepsOf(record: RunRecord): readonly ProgressStep[] {
     atMs: place.atMs,
     text: `no machine   ${place.machineType} (${place.provisioningModel}) in ${place.zone}: ${place.code}`,
   }));
-  return [...states, ...places].sort((a, b) => a.atMs - b.atMs);
+  // At one instant: a place that gave nothing comes before what that led to.
+  return [...places, ...states].sort((a, b) => a.atMs - b.atMs);
 }
 
 /** A step as a line that stays, with the time since the run was accepted. */

@@ -22,12 +22,19 @@ import {
   checkServices,
 } from '#scripts/mayfly/doctor/places.ts';
 import type { Reader } from '#scripts/mayfly/doctor/reader.ts';
+import type { Clock } from '#shared/cloud/clock.ts';
 
-/** `looking` is told what comes next. */
+export interface Means {
+  readonly reader: Reader;
+  /** This computer's. */
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** Told what comes next. */
+  readonly looking: (what: string) => void;
+}
+
 export async function examine(
   names: Names,
-  reader: Reader,
-  looking: (what: string) => void,
+  { reader, clock, looking }: Means,
 ): Promise<readonly Finding[]> {
   looking('APIs');
   const services = await readServices(names, reader);
@@ -52,7 +59,7 @@ export async function examine(
     await checkSinks(deployed, missing),
     await checkJobs(deployed),
     await checkQuotas(deployed),
-    [await checkClock(reader, Date.now)],
+    [await checkClock(reader, clock.nowMs)],
     accounts,
   ];
   looking('permissions');

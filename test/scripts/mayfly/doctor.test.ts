@@ -4,62 +4,21 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { clientEnvironment } from '#scripts/local-cloud/deployment/client-lines.ts';
-import {
-  LOCAL_AUDIENCE,
-  LOCAL_BUCKET,
-  LOCAL_DEPLOYMENT,
-  LOCAL_PROJECT,
-  LOCAL_REGION,
-  localAccount,
-  localEnvironment,
-  localSettings,
-} from '#scripts/local-cloud/deployment/environment.ts';
-import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
-import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
-import { type LocalDeployment, layOutDeployment } from '#scripts/local-cloud/deployment/layout.ts';
+import { LOCAL_PROJECT } from '#scripts/local-cloud/deployment/environment.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
-import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
 import { FAULTS } from '#test/scripts/mayfly/doctor-faults.ts';
 import type { Send } from '#test/scripts/mayfly/doctor-plants.ts';
+import { layOut as layOutAt } from '#test/scripts/mayfly/laid-out.ts';
 import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
-
-const FUNCTION_URL = 'http://127.0.0.1:9';
 
 /** A deployment without processes behind its functions: doctor never calls them. */
 async function layOut(aheadMs = 0) {
-  const cloud = await startLocalCloud({
-    world: {
-      project: LOCAL_PROJECT,
-      buckets: [],
-      grants: localGrants(),
-      storage: { objectWriteGapMs: 0 },
-    },
-    nowMs: () => Date.now() + aheadMs,
-  });
-  onTestFinished(() => cloud[Symbol.asyncDispose]());
-  const { baseUrl } = cloud;
-  const url = (name: string) => `${FUNCTION_URL}/${name}`;
-  const deployment: LocalDeployment = {
-    ...{ baseUrl, project: LOCAL_PROJECT, bucket: LOCAL_BUCKET, deployment: LOCAL_DEPLOYMENT },
-    ...{ plan: localSettings(baseUrl).plan, region: LOCAL_REGION, audience: LOCAL_AUDIENCE },
-    ...{ taskAccount: localAccount('jobs-task'), pushAccount: localAccount('push') },
-    functionUrls: {
-      submit: url('submit'),
-      finalize: url('finalize'),
-      signals: url('signals'),
-      sweep: url('sweep'),
-      notify: url('notify'),
-    },
-  };
-  const { projectNumber } = cloud.world.options.compute;
-  await layOutDeployment(
-    deployment,
-    identityCalls(deployment, localEnvironment(baseUrl), projectNumber),
-  );
+  const laidOut = await layOutAt(() => Date.now() + aheadMs);
+  onTestFinished(() => laidOut[Symbol.asyncDispose]());
+  const { cloud, environment } = laidOut;
   const send: Send = async (verb, path, body) => {
-    const reply = await fetch(`${baseUrl}${path}`, {
+    const reply = await fetch(`${cloud.baseUrl}${path}`, {
       method: verb,
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
@@ -67,7 +26,7 @@ async function layOut(aheadMs = 0) {
     if (!reply.ok) throw new Error(`${verb} ${path} answered ${reply.status}: ${text}`);
     return text === '' ? {} : (JSON.parse(text) as JsonObject);
   };
-  return { cloud, send, environment: clientEnvironment(deployment) };
+  return { cloud, send, environment };
 }
 
 async function examine(
