@@ -7,11 +7,15 @@ import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 /** It bundles the functions, and asks for every permission three times. */
 const LIMIT_MS = 240_000;
 
-test('docs/commands.md is what the command says, and says the same twice', async () => {
-  const page = await transcriptPage();
-  expect(await readFile('docs/commands.md', 'utf8')).toBe(page);
-  expect(await transcriptPage()).toBe(page);
-}, LIMIT_MS);
+test(
+  'docs/commands.md is what the command says, and says the same twice',
+  async () => {
+    const page = await transcriptPage();
+    expect(await readFile('docs/commands.md', 'utf8')).toBe(page);
+    expect(await transcriptPage()).toBe(page);
+  },
+  LIMIT_MS,
+);
 
 test('every verb of the help text is walked, and all but local do what they are for', async () => {
   const page = await readFile('docs/commands.md', 'utf8');
