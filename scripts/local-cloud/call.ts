@@ -35,9 +35,9 @@ export interface TokenOrder {
 /** An HTTP request that the cloud makes; its result comes back as the call `local.push.result`. */
 export interface PushEvent {
   readonly kind: 'push';
-  readonly source: 'pubsub' | 'scheduler';
+  readonly source: 'pubsub' | 'scheduler' | 'publisher';
   readonly deliveryId: string;
-  /** The subscription's or the job's full name. */
+  /** The full name of the subscription, of the job, or of the topic whose broker is another one. */
   readonly origin: string;
   readonly method: string;
   readonly url: string;

@@ -73,6 +73,8 @@ export interface PubsubOptions {
   readonly deliveryMs: number;
   /** A copy of a message that was acknowledged or not: at-least-once. */
   readonly duplication: number;
+  /** Base URL of Google's emulator, where that takes the place of this broker; null: this one it is. */
+  readonly emulator: string | null;
 }
 
 /** How what a service tells by itself comes to its topic. */
@@ -172,7 +174,7 @@ export function completeOptions(choices: WorldChoices): WorldOptions {
     storage: { ...STORAGE_DEFAULTS, ...choices.storage },
     compute: { ...COMPUTE_DEFAULTS, ...choices.compute },
     run: { ...RUN_DEFAULTS, ...choices.run },
-    pubsub: { deliveryMs: 0, duplication: 0, ...choices.pubsub },
+    pubsub: { deliveryMs: 0, duplication: 0, emulator: null, ...choices.pubsub },
     logging: {
       bytesMax: choices.logging?.bytesMax ?? 32 * 1024 * 1024,
       sink: { delayMs: 0, spreadMs: 0, loss: 0, duplication: 0, ...choices.logging?.sink },

@@ -5,7 +5,7 @@ import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts'
 
 /** Variables for the command, for gcloud and for the client libraries. */
 export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<string, string>> {
-  const { baseUrl, project, bucket, deployment: name } = deployment;
+  const { baseUrl, project, bucket, deployment: name, pubsubUrl = baseUrl } = deployment;
   const local = localEnvironment(baseUrl);
   return {
     MAYFLY_PROJECT: project,
@@ -14,7 +14,7 @@ export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<
     MAYFLY_REGIONS: local.MAYFLY_REGIONS ?? '',
     MAYFLY_WORKER_SERVICE_ACCOUNTS: local.MAYFLY_WORKER_SERVICE_ACCOUNTS ?? '',
     STORAGE_EMULATOR_HOST: baseUrl,
-    PUBSUB_EMULATOR_HOST: new URL(baseUrl).host,
+    PUBSUB_EMULATOR_HOST: new URL(pubsubUrl).host,
     MAYFLY_ENDPOINT_COMPUTE: baseUrl,
     MAYFLY_ENDPOINT_RUN: baseUrl,
     MAYFLY_ENDPOINT_SCHEDULER: baseUrl,
@@ -27,7 +27,7 @@ export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<
     CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true',
     CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE: `${baseUrl}/compute/v1/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: `${baseUrl}/storage/v1/`,
-    CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${baseUrl}/`,
+    CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${pubsubUrl}/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER: `${baseUrl}/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING: `${baseUrl}/`,
   };
@@ -40,13 +40,13 @@ export function exportLines(environment: Readonly<Record<string, string>>): read
 
 /** Ways to send a request and to look around, each to be pasted after the export lines. */
 export function exampleCommands(deployment: LocalDeployment): readonly string[] {
-  const { baseUrl, project, bucket, deployment: name } = deployment;
+  const { baseUrl, project, bucket, deployment: name, pubsubUrl = baseUrl } = deployment;
   const request = '{"image":"mayfly.local/examples/echo-args:1","args":["hello"]}';
   const topic = `projects/${project}/topics/${name}-run-requests`;
   const data = Buffer.from(request).toString('base64');
   return [
     `npm run mayfly -- submit --image mayfly.local/examples/echo-args:1 --wait -- hello`,
-    `curl -s -X POST ${baseUrl}/v1/${topic}:publish -H 'content-type: application/json' -d '{"messages":[{"data":"${data}"}]}'`,
+    `curl -s -X POST ${pubsubUrl}/v1/${topic}:publish -H 'content-type: application/json' -d '{"messages":[{"data":"${data}"}]}'`,
     `gcloud pubsub topics publish ${name}-run-requests --message='${request}'`,
     `gcloud storage ls --recursive gs://${bucket}/`,
     `gcloud compute instances list`,

@@ -4,6 +4,7 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findEmulator, layOutOnEmulator } from '#scripts/local-cloud/deployment/emulator.ts';
 import {
   LOCAL_AUDIENCE,
   LOCAL_BUCKET,
@@ -56,7 +57,10 @@ export interface Installation extends AsyncDisposable {
 export interface InstallationOptions {
   /** 0 takes a free one. */
   readonly port: number;
-  /** The caller's own environment: where programs and a container engine are found. */
+  /**
+   * The caller's own environment: where programs and a container engine are found, and with
+   * PUBSUB_EMULATOR_HOST the broker in place of the local cloud's own.
+   */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** More places (`gs://bucket/prefix`) that the runs' machines may read and write. */
   readonly objects: readonly string[];
@@ -70,6 +74,7 @@ export interface InstallationOptions {
 /** Starts everything; when a part does not start, the others are stopped before this throws. */
 export async function openInstallation(options: InstallationOptions): Promise<Installation> {
   await using stack = new AsyncDisposableStack();
+  const emulator = await findEmulator(options.environment);
   const folder = await mkdtemp(join(tmpdir(), 'mayfly-local-'));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const tasks = join(folder, 'tasks');
@@ -84,6 +89,7 @@ export async function openInstallation(options: InstallationOptions): Promise<In
         grants: localGrants(options.objects),
         compute: QUICK_COMPUTE,
         run: { startMs: 200 },
+        pubsub: { emulator },
         secrets: fullNames(options.secrets ?? {}),
       },
       machineHost: (poweredOff) => {
@@ -112,14 +118,15 @@ export async function openInstallation(options: InstallationOptions): Promise<In
   const metadata = await openAccounts(cloud, stack);
   const functions = stack.use(
     await startFunctions({
-      environmentOf: (name) => environmentOf(options.environment, cloud.baseUrl, metadata[name]),
+      environmentOf: (name) => ({
+        ...environmentOf(options.environment, cloud.baseUrl, metadata[name]),
+        PUBSUB_EMULATOR_HOST: emulator ?? undefined,
+      }),
       onLog: options.onLog,
     }),
   );
-  const deployment = deploymentOf(cloud.baseUrl, functions.urls);
-  const { projectNumber } = cloud.world.options.compute;
-  const environment = localEnvironment(cloud.baseUrl);
-  await layOutDeployment(deployment, identityCalls(deployment, environment, projectNumber));
+  const deployment = await layOut(cloud, functions.urls, emulator);
+  if (emulator !== null) stack.use(await layOutOnEmulator(emulator, cloud, deployment));
   const kept = stack.move();
   return {
     cloud,
@@ -127,6 +134,22 @@ export async function openInstallation(options: InstallationOptions): Promise<In
     containers: describeContainers(host),
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
+}
+
+async function layOut(
+  cloud: LocalCloud,
+  urls: LocalDeployment['functionUrls'],
+  emulator: string | null,
+): Promise<LocalDeployment> {
+  const { baseUrl, world } = cloud;
+  const deployment = {
+    ...deploymentOf(baseUrl, urls),
+    ...(emulator === null ? {} : { pubsubUrl: emulator }),
+  };
+  const { projectNumber } = world.options.compute;
+  const calls = identityCalls(deployment, localEnvironment(baseUrl), projectNumber);
+  await layOutDeployment(deployment, calls);
+  return deployment;
 }
 
 function fullNames(secrets: Readonly<Record<string, string>>): Readonly<Record<string, string>> {

@@ -17,6 +17,8 @@ export type FunctionName = 'submit' | 'finalize' | 'signals' | 'sweep' | 'notify
 export interface LocalDeployment {
   /** Of the local cloud; no trailing slash. */
   readonly baseUrl: string;
+  /** Of the broker, where that is not the local cloud. */
+  readonly pubsubUrl?: string;
   readonly project: string;
   readonly bucket: string;
   readonly deployment: string;
@@ -181,7 +183,8 @@ export async function layOutDeployment(
 export async function publish(deployment: LocalDeployment, text: string): Promise<string> {
   const path = `/v1/${topicName(deployment, 'run-requests')}:publish`;
   const messages = [{ data: Buffer.from(text).toString('base64') }];
-  const reply = await send(deployment.baseUrl, { verb: 'POST', path, body: { messages } });
+  const { pubsubUrl = deployment.baseUrl } = deployment;
+  const reply = await send(pubsubUrl, { verb: 'POST', path, body: { messages } });
   const [id] = (JSON.parse(reply) as { messageIds?: readonly string[] }).messageIds ?? [];
   if (id === undefined) throw new Error(`${path} gave no message id`);
   return id;

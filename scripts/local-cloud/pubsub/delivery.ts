@@ -2,7 +2,7 @@
 // in the end retention or the dead-letter topic.
 import type { Context } from '#scripts/local-cloud/call.ts';
 import type { DispatchOptions } from '#scripts/local-cloud/options.ts';
-import { pushEvent } from '#scripts/local-cloud/pubsub/envelope.ts';
+import { publishEvent, pushEvent } from '#scripts/local-cloud/pubsub/envelope.ts';
 import type {
   HeldMessage,
   Message,
@@ -16,7 +16,7 @@ const ACKNOWLEDGING = new Set([102, 200, 201, 202, 204]);
 const PUSH_BACKOFF_MIN_MS = 100;
 const PUSH_BACKOFF_MAX_MS = 60_000;
 
-/** Gives every matching subscription of the topic its copy, and the message its id. */
+/** Gives every matching subscription of the topic its copy, and the message its id; or all to the emulator. */
 export function publishMessage(context: Context, topic: string, content: NewMessage): string {
   const { pubsub, options } = context.world;
   pubsub.messagesMade += 1;
@@ -27,6 +27,11 @@ export function publishMessage(context: Context, topic: string, content: NewMess
     orderingKey: content.orderingKey ?? '',
     publishMs: context.nowMs,
   };
+  const { emulator } = options.pubsub;
+  if (emulator !== null) {
+    context.emit(publishEvent(context, topic, message, emulator));
+    return message.id;
+  }
   for (const subscription of pubsub.subscriptions.values()) {
     if (subscription.topic === topic && subscription.matches(message.attributes)) {
       const held = { message, deliveries: 0, failures: 0, leasedUntilMs: 0 };

@@ -1,7 +1,15 @@
-// A push as it goes over the wire: wrapped, with both spellings of every name, or the data alone.
+// A push as it goes over the wire: wrapped, with both spellings of every name, or the data alone; and a
+// message on its way to the emulator that is the broker here.
 import type { Context, PushEvent } from '#scripts/local-cloud/call.ts';
 import { type JsonObject, timestamp } from '#scripts/local-cloud/json.ts';
-import type { HeldMessage, PushTarget, Subscription } from '#scripts/local-cloud/pubsub/state.ts';
+import type {
+  HeldMessage,
+  Message,
+  PushTarget,
+  Subscription,
+} from '#scripts/local-cloud/pubsub/state.ts';
+
+const PUBLISH_TIMEOUT_MS = 30_000;
 
 export function pushEvent(
   context: Context,
@@ -72,5 +80,31 @@ function unwrappedHeaders(
       ? {}
       : { 'x-goog-pubsub-delivery-attempt': String(held.deliveries) }),
     ...attributes,
+  };
+}
+
+/** `projects.topics.publish` of one message, as the service that tells it would call it. */
+export function publishEvent(
+  { nowMs }: Context,
+  topic: string,
+  { id, data, attributes, orderingKey }: Message,
+  emulator: string,
+): PushEvent {
+  const message: JsonObject = { data: Buffer.from(data).toString('base64'), attributes };
+  if (orderingKey !== '') {
+    message.orderingKey = orderingKey;
+  }
+  return {
+    kind: 'push',
+    source: 'publisher',
+    deliveryId: `publish-${id}`,
+    origin: topic,
+    method: 'POST',
+    url: `${emulator}/v1/${topic}:publish`,
+    headers: { 'content-type': 'application/json' },
+    body: { messages: [message] },
+    token: null,
+    sentMs: nowMs,
+    timeoutMs: PUBLISH_TIMEOUT_MS,
   };
 }

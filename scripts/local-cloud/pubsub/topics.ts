@@ -119,6 +119,10 @@ function publish(context: Context, call: Call): Reply {
   if (!context.world.pubsub.topics.has(name)) {
     return noTopic(name);
   }
+  const { emulator } = context.world.options.pubsub;
+  if (emulator !== null) {
+    return refuseRpc(400, `The broker is the emulator: publish at ${emulator}.`);
+  }
   const messages = asArray(asObject(call.body).messages).map(readMessage);
   const fault = messages.find((message) => typeof message === 'string');
   if (fault !== undefined || messages.length === 0) {

@@ -1,5 +1,6 @@
-// Carries out the world's own HTTP requests (Pub/Sub pushes, Scheduler attempts) and reports what came
-// back. No redirect is followed, nothing is repeated: that is for the world to decide.
+// Carries out the world's own HTTP requests (Pub/Sub pushes, Scheduler attempts, messages for an
+// emulator) and reports what came back. No redirect is followed, nothing is repeated: that is for the
+// world to decide.
 import type { PushEvent } from '#scripts/local-cloud/call.ts';
 import { idTokenClaims } from '#scripts/local-cloud/keys.ts';
 import type { Runtime } from '#scripts/local-cloud/server/runtime.ts';
@@ -41,6 +42,9 @@ export async function carryOutPush(
   stop: AbortSignal,
 ): Promise<void> {
   const status = await send(runtime, event, stop);
+  if (event.source === 'publisher' && status !== 200 && !stop.aborted) {
+    throw new Error(`a message for ${event.origin} is lost: ${event.url} answered ${status}`);
+  }
   if (!stop.aborted) {
     runtime.perform({
       method: 'local.push.result',
