@@ -1,7 +1,7 @@
 // What a platform error says about this place and others: one closed table, first match wins. Keyed on
-// codes, reasons and quota metrics; a message counts only for the resource or field that it quotes.
-// Source: Compute Engine REST errors, the resource availability page, google.rpc.Code and ErrorInfo for
-// Cloud Run, and the error tables of tools that walk zones for a living.
+// codes, reasons and quota metrics; a message counts only for the resource, field or constraint that it
+// names. Source: Compute Engine REST errors, the resource availability page, google.rpc.Code and ErrorInfo
+// for Cloud Run, and the error tables of tools that walk zones for a living.
 import type { PlatformError } from '#shared/lifecycle/observation.ts';
 
 export type PlacementVerdict =
@@ -18,7 +18,7 @@ export interface PlacementError {
   /** What the attempt ends with when every place said this. */
   readonly cause: 'stock-out' | 'quota' | 'refused';
   readonly codes: readonly string[];
-  /** In what the message quotes: a resource's path or a field's. */
+  /** In what the message quotes: a resource's path or a field's; or in the constraint that it names. */
   readonly about?: RegExp;
   readonly metric?: RegExp;
   /** A definite no also as HTTP 5xx. */
@@ -35,6 +35,8 @@ const NOT_THERE = [
   'INVALID_FIELD_VALUE',
   'RESOURCE_NOT_FOUND',
 ];
+
+const CONDITION = ['conditionNotMet', 'CONDITION_NOT_MET'];
 
 const RATE_LIMIT: PlacementError = {
   name: 'rate limit',
@@ -163,6 +165,30 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
     about: /^Location /,
   },
   {
+    name: 'place closed by an organisation policy',
+    verdict: 'next-region',
+    cause: 'refused',
+    codes: CONDITION,
+    about: /^constraints\/(?:gcp\.resourceLocations|compute\.restrictSharedVpcSubnetworks)$/,
+    advice: 'name regions and subnetworks that the policy allows',
+  },
+  {
+    name: 'machine closed by an organisation policy',
+    verdict: 'next-machine-type',
+    cause: 'refused',
+    codes: CONDITION,
+    about: /^customConstraints\//,
+    advice: 'name machine types that the policy allows',
+  },
+  {
+    name: 'organisation policy',
+    verdict: 'stop',
+    cause: 'refused',
+    codes: CONDITION,
+    about: /^constraints\//,
+    advice: 'see docs/security.md on that constraint, or exempt the project from it',
+  },
+  {
     name: 'not found, and no machine',
     verdict: 'next-zone',
     cause: 'stock-out',
@@ -250,9 +276,12 @@ function matches({ codes, about, metric }: PlacementError, error: PlatformError)
 
 /**
  * What the message is about: `Invalid value for field 'resource.machineType': …`, `The resource
- * 'projects/p/zones/z/machineTypes/m' was not found`, or `Location us-x is not found …`.
+ * 'projects/p/zones/z/machineTypes/m' was not found`, `Location us-x is not found …`, or `Constraint
+ * constraints/compute.requireShieldedVm violated …`.
  */
 function quotedIn(message: string): string {
+  const constraint = /\b(?:constraints|customConstraints)\/[\w.]+\w/.exec(message)?.[0];
+  if (constraint !== undefined) return constraint;
   if (/^Location \S+ is not found/.test(message)) return message;
   return /'([^']*)'/.exec(message)?.[1] ?? '';
 }

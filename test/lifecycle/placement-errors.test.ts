@@ -119,6 +119,31 @@ test('a location that is closed to the project is told by how its message begins
   expect(placementError(error('forbidden', `In ${message}`)).name).toBe('no permission');
 });
 
+// As Compute Engine words them, with HTTP 412.
+test.each([
+  [
+    'organisation policy',
+    "Constraint constraints/compute.requireShieldedVm violated for project projects/p. Secure Boot is not enabled in the 'shielded_instance_config' field.",
+  ],
+  [
+    'organisation policy',
+    'Constraint constraints/compute.trustedImageProjects violated for project p. Use of images from project cos-cloud is prohibited.',
+  ],
+  [
+    'place closed by an organisation policy',
+    'Location ZONE:us-east1-b violates constraint constraints/gcp.resourceLocations on the resource projects/p/zones/us-east1-b/instances/i.',
+  ],
+  [
+    'machine closed by an organisation policy',
+    'Operation denied by org policy: ["customConstraints/custom.onlyN2": "Only N2."].',
+  ],
+  ['unknown code', 'Unsupported TPU configuration'],
+])('%s: by the constraint that the message names', (name, message) => {
+  for (const code of ['conditionNotMet', 'CONDITION_NOT_MET']) {
+    expect(placementError(error(code, message, {}, 412)).name).toBe(name);
+  }
+});
+
 describe('HTTP status', () => {
   test('5xx and 408 are no answer, unless they say that there is no stock', () => {
     for (const status of [408, 500, 502, 503, 599]) {
@@ -144,6 +169,9 @@ test.each([
   ['machine or GPU type not offered there', /^name zones or regions that offer it$/],
   ['no such zone', /^correct place\.zones or place\.regions$/],
   ['no such subnetwork', /place\.subnetworks, or the setting SUBNETWORKS$/],
+  ['place closed by an organisation policy', /^name regions and subnetworks/],
+  ['machine closed by an organisation policy', /^name machine types/],
+  ['organisation policy', /docs\/security\.md/],
   ['no such Job', /Terraform/],
   ['Job not ready', /conditions/],
   ['worker account out of reach', /^grant roles\/iam\.serviceAccountUser on the worker account/],
