@@ -7,6 +7,7 @@ import { inventoryFile } from '#scripts/docs/inventory.ts';
 import { logEventsPage } from '#scripts/docs/log-events.ts';
 import { referencePage } from '#scripts/docs/reference.ts';
 import { SCHEMA_PAGES } from '#scripts/docs/schemas.ts';
+import { securityPage } from '#scripts/docs/security.ts';
 import { transcriptPage } from '#scripts/docs/transcript.ts';
 
 const PAGES = [
@@ -14,6 +15,10 @@ const PAGES = [
   { path: 'docs/log-events.md', make: async () => logEventsPage() },
   ...SCHEMA_PAGES,
   { path: 'docs/reference.md', make: referencePage },
+  {
+    path: 'docs/security.md',
+    make: async () => securityPage(await readFile('docs/security.md', 'utf8')),
+  },
   { path: 'docs/commands.md', make: transcriptPage },
   { path: 'terraform/inventory.json', make: async () => inventoryFile() },
 ] as const;
