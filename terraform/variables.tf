@@ -185,7 +185,7 @@ variable "spend_alert_usd_per_hour" {
 }
 
 variable "deletion_protection" {
-  description = "Keeps `terraform destroy` from deleting a bucket that still holds runs, and Jobs."
+  description = "Keeps `terraform destroy` from deleting a bucket that still holds runs, and Jobs; without it destroy takes both."
   type        = bool
   default     = false
 }

@@ -47,11 +47,14 @@ export interface Actor {
 export interface Interference {
   around<Value>(actor: Actor, call: AroundCall, perform: () => Promise<Value>): Promise<Value>;
   readonly clockOf?: (actor: Actor, clock: Clock) => Clock;
-  /** Before a push is handled; `lose`: acknowledged unread; `unanswered`: handled for nothing. */
+  /**
+   * Before a push is handled; `lose`: acknowledged unread; `unanswered`: handled for nothing; a status:
+   * the platform's own answer, of which the function hears nothing.
+   */
   readonly push?: (
     name: FunctionName,
     event: PushEvent,
-  ) => Promise<'deliver' | 'lose' | 'unanswered'>;
+  ) => Promise<'deliver' | 'lose' | 'unanswered' | number>;
   readonly pushed?: (name: FunctionName, event: PushEvent, status: number) => void;
   /** A function threw what is no answer of a service. */
   readonly thrown?: (name: FunctionName, error: unknown) => void;

@@ -281,7 +281,8 @@ export class Kernel {
     if (name === 'collector') return this.#collect(event);
     const interference = this.options.interference;
     const way = (await interference?.push?.(name, event)) ?? 'deliver';
-    const status = way === 'lose' ? 204 : await this.#deliver(name, event);
+    const refused = typeof way === 'number' ? way : null;
+    const status = refused ?? (way === 'lose' ? 204 : await this.#deliver(name, event));
     this.pushes.push({ function: name, status });
     const answered = way === 'unanswered' ? 0 : status;
     this.call({

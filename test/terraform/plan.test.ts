@@ -1,65 +1,14 @@
-// The plan of a first apply in an empty project, by the real Terraform; it is skipped where no Terraform
-// works offline. `MAYFLY_TERRAFORM` is the command.
-import { spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+// The plan of a first apply in an empty project, by the real Terraform.
 import { afterAll, describe, expect, test } from 'vitest';
-import { isRequired } from '#test/required.ts';
+import { openRoot, type Shown } from '#test/terraform/terraform-root.ts';
 
-interface Values {
-  readonly type: string;
-  readonly name: string;
-  readonly index?: string;
-  readonly values: Readonly<Record<string, unknown>>;
-}
-interface Configured {
-  readonly address: string;
-  readonly depends_on?: readonly string[];
-  readonly expressions: Readonly<Record<string, { readonly references?: readonly string[] }>>;
-}
-interface Shown {
-  readonly planned_values: { readonly root_module: { readonly resources: readonly Values[] } };
-  readonly configuration: {
-    readonly root_module: { readonly resources: readonly Configured[] };
-    readonly provider_config: Readonly<Record<string, { readonly version_constraint?: string }>>;
-  };
-}
+/** Each call of Terraform takes seconds on an idle machine. */
+const LIMIT_MS = 240_000;
+const root = openRoot();
+afterAll(() => root?.[Symbol.dispose]());
 
-const COMMAND = (process.env.MAYFLY_TERRAFORM?.trim() || 'terraform').split(/\s+/);
-const ROOT = fileURLToPath(new URL('../../terraform', import.meta.url));
-const folder = mkdtempSync(join(tmpdir(), 'terraform-'));
-cpSync(ROOT, folder, { recursive: true });
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-function terraform(...words: string[]) {
-  const [program = '', ...first] = COMMAND;
-  const given = [...first, `-chdir=${folder}`, ...words];
-  return spawnSync(program, given, { encoding: 'utf8', maxBuffer: 1 << 28, timeout: 120_000 });
-}
-
-// Only a command of its own can be offline: the plain program would download its providers.
-const named = process.env.MAYFLY_TERRAFORM !== undefined;
-const usable = named && terraform('init', '-backend=false', '-input=false').status === 0;
-if (!usable && isRequired('terraform')) throw new Error(`${COMMAND.join(' ')} init does not work`);
-
-function makePlan(): Shown {
-  const variables = {
-    project: 'sample-project',
-    region: 'europe-west1',
-    regions: '["europe-west1"]',
-    source_archive: 'tests/functions.zip',
-    job_images: '{"base-ml":"europe-docker.pkg.dev/p/r/base-ml:1"}',
-  };
-  const words = Object.entries(variables).map(([name, value]) => `-var=${name}=${value}`);
-  const planned = terraform('plan', '-input=false', '-no-color', '-out=plan', ...words);
-  if (planned.status !== 0) throw new Error(planned.stderr);
-  return JSON.parse(terraform('show', '-json', 'plan').stdout) as Shown;
-}
-
-describe.skipIf(!usable)('the plan of an empty project', () => {
-  const plan = usable ? makePlan() : ({} as Shown);
+describe.skipIf(root === null)('the plan of an empty project', () => {
+  const plan = root?.show() ?? ({} as Shown);
   const of = (type: string, name?: string) =>
     plan.planned_values.root_module.resources.filter(
       (one) => one.type === type && (name === undefined || one.name === name),
@@ -69,10 +18,10 @@ describe.skipIf(!usable)('the plan of an empty project', () => {
   const references = (address: string, field: string) =>
     configured(address)?.expressions[field]?.references ?? [];
 
-  test('validate and test have nothing to say', () => {
+  test('validate and test have nothing to say', { timeout: LIMIT_MS }, () => {
     for (const words of [['validate'], ['test']]) {
-      const said = terraform(...words, '-no-color');
-      expect(said.status, said.stdout + said.stderr).toBe(0);
+      const said = root?.run(...words, '-no-color');
+      expect(said?.status, `${said?.stdout}${said?.stderr}`).toBe(0);
     }
   });
 
@@ -150,15 +99,49 @@ describe.skipIf(!usable)('the plan of an empty project', () => {
     );
   });
 
-  test('P128: nothing blocks a destroy unless it is asked for, and the majors of providers are bounded', () => {
-    const jobs = of('google_cloud_run_v2_job');
-    expect(jobs.map(({ values }) => values.name).toSorted()).toEqual(
-      ['l', 'm', 's'].map((size) => `mayfly-base-ml-${size}`),
+  test('P128: what a new major of the provider may protect by default is set, so that destroy works unless protection is asked for', () => {
+    if (root === null) return;
+    const schema = JSON.parse(root.run('providers', 'schema', '-json').stdout) as Schema;
+    const protectable = Object.entries(schema.provider_schemas)
+      .filter(([provider]) => provider.endsWith('/google'))
+      .flatMap(([, { resource_schemas }]) => Object.entries(resource_schemas))
+      .filter(([, { block }]) => 'deletion_protection' in (block.attributes ?? {}))
+      .map(([type]) => type);
+    expect(protectable).toContain('google_cloud_run_v2_job');
+    const guarded = (shown: Shown) =>
+      shown.planned_values.root_module.resources
+        .filter(({ type }) => protectable.includes(type))
+        .map(({ values }) => values.deletion_protection);
+    expect(guarded(plan)).toEqual([false, false, false]);
+    expect(of('google_storage_bucket')[0]?.values.force_destroy).toBe(true);
+    const kept = root.show({ deletion_protection: 'true' });
+    expect(guarded(kept)).toEqual([true, true, true]);
+    const bucket = kept.planned_values.root_module.resources.find(
+      ({ type }) => type === 'google_storage_bucket',
     );
-    for (const { values } of jobs) expect(values.deletion_protection).toBe(false);
+    expect(bucket?.values.force_destroy).toBe(false);
+  });
+
+  test('P128: a destroy leaves the APIs of the project on, and the majors of providers are bounded from 6 to 7', () => {
+    const services = of('google_project_service');
+    expect(services.length).toBeGreaterThan(10);
+    for (const { values } of services) expect(values.disable_on_destroy).toBe(false);
     for (const provider of ['google', 'google-beta']) {
       const bound = plan.configuration.provider_config[provider]?.version_constraint;
-      expect(bound).toMatch(/<|~>/);
+      expect(bound).toMatch(/^>= 6\.\d+(\.\d+)?, < 8\.0(\.0)?$/);
     }
   });
 });
+
+interface Schema {
+  readonly provider_schemas: Readonly<
+    Record<
+      string,
+      {
+        readonly resource_schemas: Readonly<
+          Record<string, { readonly block: { readonly attributes?: object } }>
+        >;
+      }
+    >
+  >;
+}
