@@ -6,10 +6,10 @@ import { type HttpFunction, http, type Request } from '@google-cloud/functions-f
 import * as z from 'zod';
 import type { Settings } from '#shared/cloud/config.ts';
 import { type Log, tracedLog } from '#shared/cloud/log.ts';
+import { systemLog } from '#shared/cloud/system-log.ts';
 import { traceparentOf } from '#shared/plan/trace-context.ts';
 import { openEnvelope, type PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
-import { systemLog } from '#shared/runs/real-deps.ts';
 
 type Handle = (message: PushMessage) => Promise<Outcome>;
 

@@ -5,10 +5,12 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { getTestServer } from '@google-cloud/functions-framework/testing';
+import '#functions/main.ts';
 import { DRAIN_TIMEOUT_MS, type DrainEnd, drainAtSignals, drainServer } from '#functions/drain.ts';
 import { systemClock } from '#shared/cloud/clock.ts';
 import { readSettings } from '#shared/cloud/config.ts';
 import type { Log } from '#shared/cloud/log.ts';
+import { systemLog as log } from '#shared/cloud/system-log.ts';
 import {
   type Authentication,
   createAuthenticator,
@@ -148,11 +150,9 @@ function portOf(server: Server): number {
 
 /** Cloud Run's own names for what to serve and where; the target is a name that main.ts registers. */
 export async function serveProcess(environment: NodeJS.ProcessEnv): Promise<void> {
-  const { systemLog: log } = await import('#shared/runs/real-deps.ts');
   try {
     const { FUNCTION_TARGET: target = '', PORT: port = '8080' } = environment;
     if (!/^\d{1,5}$/.test(port)) throw new Error(`PORT is ${JSON.stringify(port)}: not a port`);
-    await import('#functions/main.ts');
     const { push } = readSettings(environment);
     const authenticate = createAuthenticator(push, { clock: systemClock, log });
     const server = await startServer({ target, port: Number(port), authenticate, log });

@@ -9,6 +9,7 @@
 // program would parse bodies before headers are judged, so the package by that name is a folder of the
 // archive, whose program starts our server with the framework in it. npm links it: nothing is downloaded.
 import { createHash } from 'node:crypto';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { type Zippable, zipSync } from 'fflate';
@@ -22,9 +23,15 @@ const MTIME = '1980-01-01T00:00:00';
 const EXECUTABLE = 0o755;
 const UNIX = 3;
 
-/** CommonJS modules look for these; an ES module has to make them. */
-const BANNER = `import { createRequire as makeRequire } from 'node:module';
-const require = makeRequire(import.meta.url), __filename = import.meta.filename, __dirname = import.meta.dirname;`;
+/** CommonJS modules look for these; an ES module has to make them. Most ask for Node's own modules. */
+const BANNER = `let made;
+const builtin = process.getBuiltinModule;
+const require = (name) => builtin(name)
+  ?? (made ??= builtin('node:module').createRequire(import.meta.url))(name);
+const __filename = import.meta.filename, __dirname = import.meta.dirname;`;
+
+/** Packages of the framework that it calls for bodies and types that no caller of ours sends. */
+const READ_LATE = ['iconv-lite', 'mime-types', 'qs'];
 
 export interface Bundle {
   /** Path in the archive → text. */
@@ -37,34 +44,82 @@ export interface Bundle {
 
 export async function bundleFunctions(): Promise<Bundle> {
   const { outputFiles, metafile } = await build({
-    absWorkingDir: PROJECT_FOLDER,
+    ...BUILD,
     entryPoints: ['functions/server.ts'],
     outdir: PROJECT_FOLDER,
-    bundle: true,
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
-    platform: 'node',
-    target: 'node24',
     format: 'esm',
-    // Names stay: stack traces in the log are read by people.
-    minifySyntax: true,
-    minifyWhitespace: true,
-    legalComments: 'none',
-    charset: 'utf8',
     banner: { js: BANNER },
-    plugins: [GUEST_SCRIPTS, NAMED_EXPORTS],
+    plugins: [GUEST_SCRIPTS, NAMED_EXPORTS, LATE_PACKAGES],
     metafile: true,
-    write: false,
-    logLevel: 'error',
   });
-  const made = outputFiles.map(
-    ({ path, text }) => [path.slice(PROJECT_FOLDER.length), text] as const,
+  const late = await build({
+    ...BUILD,
+    entryPoints: READ_LATE,
+    outdir: join(PROJECT_FOLDER, 'late'),
+    outExtension: { '.js': '.cjs' },
+    format: 'cjs',
+  });
+  const made = [...outputFiles, ...late.outputFiles].map(
+    ({ path, text }) => [path.slice(PROJECT_FOLDER.length), askForBuiltins(text)] as const,
   );
   const files = new Map([...made, ...packageFiles()].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   const zip = zipSync(Object.fromEntries([...files].map(zipEntry)), { mtime: MTIME, level: 9 });
   const sha256 = createHash('sha256').update(zip).digest('hex');
   return { files, zip, sha256, metafile };
 }
+
+const BUILD = {
+  absWorkingDir: PROJECT_FOLDER,
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  // Names stay: stack traces in the log are read by people.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  write: false,
+  logLevel: 'error',
+} as const;
+
+/**
+ * An `import` of one of Node's own modules reads all that it could give: undici with `node:http`, a
+ * third of the start of a bare server. Asked for by name, it reads what is used.
+ */
+function askForBuiltins(text: string): string {
+  return text.replaceAll(
+    /import\s*(?:\*as )?(\w+)?,?(\{[^}]*\})?\s*from"(node:[^"]+)";/g,
+    (_, whole: string | undefined, parts: string | undefined, name: string) =>
+      [whole, parts?.replaceAll(' as ', ':')]
+        .flatMap((names) => names ?? [])
+        .map((names) => `const ${names}=process.getBuiltinModule("${name}");`)
+        .join(''),
+  );
+}
+
+/**
+ * Stands for a package that has a file of its own in the archive, read when something of it is first
+ * asked for: half a megabyte of tables would be read at every cold start otherwise.
+ */
+const LATE_PACKAGES: Plugin = {
+  name: 'late-packages',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: new RegExp(`^(${READ_LATE.join('|')})$`) }, ({ path }) => ({
+      path,
+      namespace: 'late-packages',
+    }));
+    onLoad({ filter: /.*/, namespace: 'late-packages' }, ({ path }) => ({
+      contents: `let read;
+module.exports = new Proxy({}, { get: (_, name) => (read ??= require('#${path}'))[name] });`,
+      loader: 'js',
+    }));
+    onResolve({ filter: /^#/, namespace: 'late-packages' }, ({ path }) => ({
+      path,
+      external: true,
+    }));
+  },
+};
 
 /** The scripts as text: beside the bundle there are no files to read them from. */
 const GUEST_SCRIPTS: Plugin = {
@@ -113,7 +168,8 @@ function packageFiles(): readonly (readonly [string, string])[] {
   };
   // gcp-build is the buildpack's own hook: it runs where the function will run, with its Node.
   const scripts = { 'gcp-build': 'node framework/start.js --fill-cache' };
-  const main = { ...own, private: true, type: 'module', main: 'server.js', scripts };
+  const imports = Object.fromEntries(READ_LATE.map((name) => [`#${name}`, `./late/${name}.cjs`]));
+  const main = { ...own, private: true, type: 'module', main: 'server.js', scripts, imports };
   return [
     ['package.json', json(main)],
     ['package-lock.json', json(lock)],
@@ -128,21 +184,21 @@ function packageFiles(): readonly (readonly [string, string])[] {
  * the same one; where they differ all the same, the cache is passed over and nothing else changes.
  */
 const START = `#!/usr/bin/env node
-import { spawnSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { enableCompileCache, flushCompileCache } from 'node:module';
+const builtin = process.getBuiltinModule;
+const { enableCompileCache, flushCompileCache } = builtin('node:module');
 const hint = Number(process.env.GOOGLE_CONTAINER_MEMORY_HINT_MB ?? 0);
 if (process.argv[2] === '--fill-cache' && hint > 64) {
   const NODE_OPTIONS = \`--max-old-space-size=\${hint - 64}\`;
   const again = [import.meta.filename, '--fill-cache-now'];
   const env = { ...process.env, NODE_OPTIONS };
-  process.exitCode = spawnSync(process.execPath, again, { env, stdio: 'inherit' }).status ?? 1;
+  process.exitCode = builtin('node:child_process').spawnSync(process.execPath, again, { env, stdio: 'inherit' }).status ?? 1;
 } else {
   enableCompileCache(\`\${import.meta.dirname}/../.compile-cache\`);
   const { serveProcess } = await import('../server.js');
   if (process.argv[2] === undefined) await serveProcess(process.env);
   else {
-    for (const name of readdirSync(\`\${import.meta.dirname}/../chunks\`)) await import(\`../chunks/\${name}\`);
+    const chunks = builtin('node:fs').readdirSync(\`\${import.meta.dirname}/../chunks\`);
+    for (const name of chunks) await import(\`../chunks/\${name}\`);
     flushCompileCache();
   }
 }

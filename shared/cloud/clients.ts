@@ -1,13 +1,14 @@
 // All Google clients of a deployment from its settings. They share one token; nothing is loaded or
-// called before the first use.
-import { createCompute } from '#shared/cloud/compute-client.ts';
+// called before the first use: not Google's libraries, and of the services that only some messages
+// need not our own code either.
+import type { Compute } from '#shared/cloud/compute.ts';
 import type { Settings } from '#shared/cloud/config.ts';
 import { createPublisher } from '#shared/cloud/pubsub.ts';
-import { createRunJobs } from '#shared/cloud/run-client.ts';
+import type { RunJobs } from '#shared/cloud/run-jobs.ts';
 import { createScheduler } from '#shared/cloud/scheduler.ts';
-import { createUrlSigner } from '#shared/cloud/signed-url.ts';
 import { createObjectStore } from '#shared/cloud/storage-client.ts';
 import { applicationCredentials, createTransport, noCredentials } from '#shared/cloud/token.ts';
+import type { UrlSigner } from '#shared/cloud/url-signer.ts';
 
 export function createClients({ plan, endpoints, emulated, userProject }: Settings) {
   const { project, bucket } = plan;
@@ -25,13 +26,18 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     transport,
     store: openBucket(bucket),
     openBucket,
-    compute: createCompute({ project, endpoint: endpoints.compute, transport }),
-    jobs: createRunJobs({ project, endpoint: endpoints.run, transport }),
-    signer: createUrlSigner({
-      transport,
-      endpoints,
-      reader: plan.jobs.readerServiceAccount,
-      uploader: plan.jobs.uploaderServiceAccount,
+    compute: later<Compute>(async () => {
+      const { createCompute } = await import('#shared/cloud/compute-client.ts');
+      return createCompute({ project, endpoint: endpoints.compute, transport });
+    }),
+    jobs: later<RunJobs>(async () => {
+      const { createRunJobs } = await import('#shared/cloud/run-client.ts');
+      return createRunJobs({ project, endpoint: endpoints.run, transport });
+    }),
+    signer: later<UrlSigner>(async () => {
+      const { createUrlSigner } = await import('#shared/cloud/signed-url.ts');
+      const { readerServiceAccount: reader, uploaderServiceAccount: uploader } = plan.jobs;
+      return createUrlSigner({ transport, endpoints, reader, uploader });
     }),
     publisher: createPublisher({
       project,
@@ -40,4 +46,23 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     }),
     scheduler: createScheduler({ endpoint: endpoints.scheduler, credentials: account }),
   };
+}
+
+type Asynchronous<Client> = {
+  readonly [Name in keyof Client]: (...given: never[]) => Promise<unknown>;
+};
+
+/** A client that is loaded when one of its methods, which all give promises, is first called. */
+function later<Client extends Asynchronous<Client>>(load: () => Promise<Client>): Client {
+  let loading: Promise<Client> | null = null;
+  const call = async (name: keyof Client, given: never[]) => {
+    loading ??= load();
+    const client = await loading;
+    return client[name](...given);
+  };
+  return new Proxy({} as Client, {
+    // Who awaits an object asks whether it is a promise.
+    get: (_, name) =>
+      name === 'then' ? undefined : (...given: never[]) => call(name as keyof Client, given),
+  });
 }

@@ -3,12 +3,10 @@
 import { createClients } from '#shared/cloud/clients.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 import { readSettings } from '#shared/cloud/config.ts';
-import { createLog } from '#shared/cloud/log.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { systemLog } from '#shared/cloud/system-log.ts';
 import { DEPLOYMENT_OBJECT } from '#shared/plan/objects.ts';
 import { Turns } from '#shared/runs/jobs/turns.ts';
-
-export const systemLog = createLog((line) => process.stdout.write(line));
 
 /** Throws when a setting is wrong, or when the bucket is another deployment's. */
 export async function realDeps() {
