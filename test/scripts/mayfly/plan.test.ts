@@ -180,7 +180,7 @@ test.each([
 test('P117: a UTF-16 request file ends with code 2 and a sentence that names the encoding', async () => {
   const utf16 = Buffer.from(`\ufeff${TEXT}`, 'utf16le');
   expect([...utf16.subarray(0, 2)]).toEqual([0xff, 0xfe]);
-  const ended = await planFile('utf16.json', utf16, '--json');
+  const ended = await planFile('utf16.json', utf16);
   expect(ended).toMatchObject({ code: 2, stdout: '' });
   expect(ended.stderr).toMatch(/utf16\.json: .*UTF-16.*save or send it as UTF-8/);
 });
