@@ -106,7 +106,7 @@ variable "image_repositories" {
 }
 
 variable "job_images" {
-  description = "Base → image with the supervisor (npm run images builds them), for runs on Cloud Run Jobs; a base without an image has no Jobs."
+  description = "Base → image with the supervisor (scripts/images/build.ts makes them), for runs on Cloud Run Jobs; a base without an image has no Jobs."
   type        = map(string)
   default     = {}
 }

@@ -9,12 +9,16 @@ import { namesPart } from '#scripts/docs/reference/names.ts';
 import { requestPart } from '#scripts/docs/reference/request.ts';
 import { rulesPart } from '#scripts/docs/reference/rules.ts';
 import { settingsPart } from '#scripts/docs/reference/settings.ts';
+import { variablesPart } from '#scripts/docs/reference/variables.ts';
 import * as exits from '#scripts/mayfly/exit-codes.ts';
 import { MESSAGE_BYTES_MAX } from '#shared/plan/limits.ts';
 
 export async function referencePage(): Promise<string> {
   const parts = partsOf(await playExampleRun());
-  const contents = Object.keys(parts).map((title) => `- [${title}](#${anchorOf(title)})`);
+  const contents = Object.entries(parts).map(([title, text]) => {
+    const sections = [...text.matchAll(/^### (.+)$/gm)].map(([, section = '']) => linkTo(section));
+    return `- ${linkTo(title)}${sections.length === 0 ? '' : `: ${sections.join(', ')}`}`;
+  });
   const chapters = Object.entries(parts).map(([title, text]) => `## ${title}\n\n${text}`);
   return `${HEAD}\n${contents.join('\n')}\n\n${chapters.join('\n')}`;
 }
@@ -32,6 +36,8 @@ const anchorOf = (title: string) =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9 -]/g, '')
     .replaceAll(' ', '-');
+
+const linkTo = (title: string) => `[${title}](#${anchorOf(title)})`;
 
 const read = (path: string) => readFileSync(path, 'utf8');
 
@@ -58,6 +64,9 @@ start, and all faults are named at once. Terraform sets some by variables of its
 ${code('settings')}.
 
 ${settingsPart(read('terraform/functions.tf'))}`,
+    'Variables of Terraform': `Of the root module (${code('terraform/')}, or ${code('mayfly deploy --var NAME=VALUE')}).
+
+${variablesPart(read('terraform/variables.tf'))}`,
   };
 }
 

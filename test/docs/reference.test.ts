@@ -48,16 +48,22 @@ const PAGES = ['README.md', ...readdirSync('docs').filter((name) => name.endsWit
   (name) => (name === 'README.md' ? name : join('docs', name)),
 );
 
-/** As GitHub makes them of headings. */
+/** As GitHub makes them of headings; of the second of two that are alike it would make another. */
 function anchors(page: string): string[] {
-  const headings = readFileSync(page, 'utf8').matchAll(/^#{1,6} (.+)$/gm);
-  return [...headings].map(([, title = '']) =>
+  const text = readFileSync(page, 'utf8').replaceAll(/```[\s\S]*?```/g, '');
+  return [...text.matchAll(/^#{1,6} (.+)$/gm)].map(([, title = '']) =>
     title
       .toLowerCase()
       .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
       .replaceAll(' ', '-'),
   );
 }
+
+test('no two headings of the reference are alike: a link leads to the one that is meant', () => {
+  const made = anchors('docs/reference.md');
+  expect(made.length).toBeGreaterThan(30);
+  expect(made.filter((anchor, index) => made.indexOf(anchor) !== index)).toEqual([]);
+});
 
 test.each(PAGES)('every link of %s leads to a file, and to a heading of it', (page) => {
   const text = readFileSync(page, 'utf8').replaceAll(/```[\s\S]*?```/g, '');

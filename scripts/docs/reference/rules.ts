@@ -45,7 +45,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedCase[]>> = {
       },
     },
   ],
-  Names: [
+  'Names that have to be known': [
     { fields: { resources: { gpu: { type: 'H400' } } } },
     { fields: { resources: { gpu: { type: 'P100' } } } },
     { fields: { place: { subnetworks: { 'europe-west1': 'a/b' } } } },
