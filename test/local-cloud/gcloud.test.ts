@@ -1,12 +1,12 @@
 // The real gcloud against the server, where it is installed: what people try by hand after `npm start`.
 import { execFile } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { isRequired } from '#test/required.ts';
+import { type LaidOut, layOut } from '#test/scripts/mayfly/laid-out.ts';
 
 const run = promisify(execFile);
 const missing = await run('gcloud', ['--version']).then(
@@ -26,110 +26,116 @@ const TIMEOUT_MS = 240_000;
 describe.skipIf(missing !== null)(
   `gcloud${missing === null ? '' : ` (skipped: ${missing})`}`,
   () => {
-    let cloud: LocalCloud;
+    let laidOut: LaidOut;
     let folder: string;
 
     beforeAll(async () => {
       folder = mkdtempSync(join(tmpdir(), 'gcloud-'));
-      const compute = { provisioningMs: 0, stagingMs: 0, shutdownMs: 0, removalMs: 0 };
-      cloud = await startLocalCloud({ world: { compute, storage: { objectWriteGapMs: 0 } } });
+      // Long enough for operations to be found at work.
+      const compute = { provisioningMs: 500, stagingMs: 500, shutdownMs: 500, removalMs: 500 };
+      laidOut = await layOut(Date.now, { compute });
     });
     afterAll(async () => {
-      await cloud[Symbol.asyncDispose]();
+      await laidOut[Symbol.asyncDispose]();
       rmSync(folder, { recursive: true });
     });
 
-    const gcloud = (...args: string[]) => gcloudWith({}, ...args);
-
+    /** With the lines that `npm start` and `mayfly local` print, and nothing of this machine's own set-up. */
     async function gcloudWith(
       variables: Readonly<Record<string, string>>,
       ...args: string[]
     ): Promise<string> {
-      const env = {
-        ...process.env,
-        CLOUDSDK_CONFIG: folder,
-        CLOUDSDK_CORE_PROJECT: 'local-project',
-        CLOUDSDK_CORE_DISABLE_PROMPTS: '1',
-        CLOUDSDK_AUTH_DISABLE_CREDENTIALS: 'true',
-        CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE: `${cloud.baseUrl}/compute/v1/`,
-        CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: `${cloud.baseUrl}/storage/v1/`,
-        CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${cloud.baseUrl}/`,
-        CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDSCHEDULER: `${cloud.baseUrl}/`,
-        ...variables,
-      };
+      const { environment } = laidOut;
+      const own = { CLOUDSDK_CONFIG: folder, CLOUDSDK_CORE_DISABLE_PROMPTS: '1' };
+      const env = { ...process.env, ...environment, ...own, ...variables };
       return (await run('gcloud', args, { env })).stdout;
     }
+    const gcloud = (...args: string[]) => gcloudWith({}, ...args);
+    const json = async (...args: string[]) => JSON.parse(await gcloud(...args, '--format=json'));
 
     test('compute: create, list, describe and delete an instance', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const zone = '--zone=us-central1-a';
-      await gcloud('compute', 'instances', 'create', 'vm', zone, '--machine-type=n2-standard-2');
-      const listed = JSON.parse(await gcloud('compute', 'instances', 'list', '--format=json'));
-      expect(listed).toMatchObject([{ name: 'vm', status: 'RUNNING' }]);
-      const described = await gcloud(
-        'compute',
-        'instances',
-        'describe',
-        'vm',
-        zone,
-        '--format=value(status)',
-      );
-      expect(described.trim()).toBe('RUNNING');
+      const instances = (...args: string[]) => json('compute', 'instances', ...args);
+      await instances('create', 'vm', zone, '--machine-type=n2-standard-2', '--labels=a=b');
+      expect(await instances('list')).toMatchObject([{ name: 'vm', status: 'RUNNING' }]);
+      expect(await instances('list', '--filter=labels.a=c')).toEqual([]);
+      const described = await instances('describe', 'vm', zone);
+      expect(described).toMatchObject({ status: 'RUNNING', labels: { a: 'b' } });
+      expect(described.machineType).toMatch(/\/us-central1-a\/machineTypes\/n2-standard-2$/);
       await gcloud('compute', 'instances', 'delete', 'vm', zone, '--quiet');
-      expect(JSON.parse(await gcloud('compute', 'instances', 'list', '--format=json'))).toEqual([]);
+      expect(await instances('list')).toEqual([]);
+      await expect(instances('describe', 'vm', zone)).rejects.toThrow(/was not found/);
     });
 
-    test('storage: cp up, ls, cat, a refused create-only copy, rm', {
+    test('storage: cp up and down, ls, cat, a refused create-only copy, rm', {
       timeout: TIMEOUT_MS,
     }, async () => {
-      const source = join(folder, 'in.txt');
+      const [source, back] = [join(folder, 'in.txt'), join(folder, 'out.txt')];
       writeFileSync(source, 'seventeen bytes…');
-      const target = 'gs://local-bucket/runs/in.txt';
+      const target = 'gs://local-bucket/data/a b/in.txt';
       await gcloud('storage', 'cp', source, target);
-      expect(await gcloud('storage', 'ls', 'gs://local-bucket/runs/')).toBe(`${target}\n`);
+      expect(await gcloud('storage', 'ls', 'gs://local-bucket/data/')).toBe(
+        'gs://local-bucket/data/a b/\n',
+      );
+      expect(await gcloud('storage', 'ls', 'gs://local-bucket/data/**')).toBe(`${target}\n`);
       expect(await gcloud('storage', 'cat', target)).toBe('seventeen bytes…');
+      await gcloud('storage', 'cp', target, back);
+      expect(readFileSync(back, 'utf8')).toBe('seventeen bytes…');
       const again = gcloud('storage', 'cp', '--if-generation-match=0', source, target);
       await expect(again).rejects.toThrow(/412/);
       await gcloud('storage', 'rm', target);
-      await expect(gcloud('storage', 'cat', target)).rejects.toThrow();
+      await expect(gcloud('storage', 'cat', target)).rejects.toThrow(/matched no objects/);
     });
 
-    test('pubsub: create, publish, pull; scheduler: run a job', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
-      await gcloud('pubsub', 'topics', 'create', 'top');
-      await gcloud('pubsub', 'subscriptions', 'create', 'sub', '--topic=top');
-      await gcloud(
-        'pubsub',
-        'topics',
-        'publish',
-        'top',
-        '--message={"a": "b c"}',
-        '--attribute=k=v',
-      );
-      const pulled = JSON.parse(
-        await gcloud('pubsub', 'subscriptions', 'pull', 'sub', '--auto-ack', '--format=json'),
-      );
+    test('pubsub: subscriptions, publish, pull', { timeout: TIMEOUT_MS }, async () => {
+      const submit = await json('pubsub', 'subscriptions', 'describe', 'mayfly-submit');
+      expect(submit).toMatchObject({
+        topic: 'projects/local-project/topics/mayfly-run-requests',
+        ackDeadlineSeconds: 600,
+      });
+      await gcloud('pubsub', 'subscriptions', 'create', 'sub', '--topic=mayfly-run-events');
+      const message = ['--message={"a": "b c"}', '--attribute=k=v'];
+      const sent = await json('pubsub', 'topics', 'publish', 'mayfly-run-events', ...message);
+      const pulled = await json('pubsub', 'subscriptions', 'pull', 'sub', '--auto-ack');
       expect(pulled).toMatchObject([
         {
-          message: { data: Buffer.from('{"a": "b c"}').toString('base64'), attributes: { k: 'v' } },
+          message: {
+            data: Buffer.from('{"a": "b c"}').toString('base64'),
+            attributes: { k: 'v' },
+            messageId: sent.messageIds[0],
+          },
         },
       ]);
-      const job = {
-        name: 'projects/local-project/locations/us-central1/jobs/j',
-        schedule: '0 0 1 1 *',
-      };
-      const httpTarget = { uri: `${cloud.baseUrl}/local/faults/clear` };
-      const location = { project: 'local-project', location: 'us-central1' };
-      cloud.call('cloudscheduler.jobs.create', location, { ...job, httpTarget });
-      await gcloud('scheduler', 'jobs', 'run', 'j', '--location=us-central1');
-      expect(cloud.world.scheduler.attemptsMade).toBe(1);
+      expect(await json('pubsub', 'subscriptions', 'pull', 'sub')).toEqual([]);
+      const nowhere = gcloud('pubsub', 'topics', 'publish', 'nowhere', '--message=x');
+      await expect(nowhere).rejects.toThrow(/NOT_FOUND/);
+    });
+
+    test('scheduler: list, pause, run and resume the job that sweeps', {
+      timeout: TIMEOUT_MS,
+    }, async () => {
+      const at = '--location=europe-west1';
+      const jobs = (...args: string[]) => json('scheduler', 'jobs', ...args, at);
+      const name = 'projects/local-project/locations/europe-west1/jobs/mayfly-sweep';
+      expect(await jobs('list')).toMatchObject([
+        { name, schedule: '*/2 * * * *', state: 'ENABLED', attemptDeadline: '1800s' },
+      ]);
+      await jobs('pause', 'mayfly-sweep');
+      expect(await jobs('describe', 'mayfly-sweep')).toMatchObject({ name, state: 'PAUSED' });
+      const { scheduler } = laidOut.cloud.world;
+      const before = scheduler.attemptsMade;
+      await jobs('run', 'mayfly-sweep');
+      expect(scheduler.attemptsMade).toBe(before + 1);
+      await jobs('resume', 'mayfly-sweep');
+      expect(await jobs('list')).toMatchObject([{ state: 'ENABLED' }]);
     });
 
     test('C62: run: list, describe and cancel executions of Jobs', {
       timeout: TIMEOUT_MS,
     }, async () => {
+      const { cloud } = laidOut;
       const place = { project: 'local-project', location: 'us-central1' };
       const containers = [{ image: 'i', env: [{ name: 'MAYFLY_RUN_ID', value: 'r' }] }];
       const body = { template: { template: { containers, maxRetries: 0 } } };

@@ -28,6 +28,7 @@ export function clientEnvironment(deployment: LocalDeployment): Readonly<Record<
     CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE: `${baseUrl}/compute/v1/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_STORAGE: `${baseUrl}/storage/v1/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB: `${pubsubUrl}/`,
+    CLOUDSDK_API_ENDPOINT_OVERRIDES_CLOUDSCHEDULER: `${baseUrl}/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_SECRETMANAGER: `${baseUrl}/`,
     CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING: `${baseUrl}/`,
   };

@@ -14,6 +14,7 @@ import {
 import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
 import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
 import { type LocalDeployment, layOutDeployment } from '#scripts/local-cloud/deployment/layout.ts';
+import type { WorldChoices } from '#scripts/local-cloud/options.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 
 const FUNCTION_URL = 'http://127.0.0.1:9';
@@ -24,13 +25,15 @@ export interface LaidOut extends AsyncDisposable {
   readonly environment: Readonly<Record<string, string>>;
 }
 
-export async function layOut(nowMs: () => number): Promise<LaidOut> {
+/** `world`: what is to be otherwise in it. */
+export async function layOut(nowMs: () => number, world: WorldChoices = {}): Promise<LaidOut> {
   const cloud = await startLocalCloud({
     world: {
       project: LOCAL_PROJECT,
       buckets: [],
       grants: localGrants(),
       storage: { objectWriteGapMs: 0 },
+      ...world,
     },
     nowMs,
   });
