@@ -1,13 +1,13 @@
 // `mayfly list`: active runs, and those that ended lately; or the messages that never became a run.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
+import { newestEnded } from '#scripts/mayfly/ended-runs.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { loadRecord, loadResult } from '#scripts/mayfly/follow.ts';
 import { type DeadEntry, listDead } from '#scripts/mayfly/list/dead.ts';
-import { newestEnded } from '#scripts/mayfly/list/newest-ended.ts';
 import { newestObjects } from '#scripts/mayfly/list/newest-objects.ts';
-import { parseSince } from '#scripts/mayfly/list/since.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
+import { parseSince, SINCE_HELP } from '#scripts/mayfly/since.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { ACTIVE_PREFIX, resultObject } from '#shared/plan/objects.ts';
@@ -33,7 +33,7 @@ export const listVerb: Verb = {
   flags: {
     since: {
       value: 'TIME',
-      help: `how far back: 90m, 24h, 7d, or 2026-12-01T12:00:00Z (default: ${SINCE_DEFAULT})`,
+      help: `${SINCE_HELP} (default: ${SINCE_DEFAULT})`,
     },
     dead: { help: 'messages that never became a run, with the reason' },
     limit: { value: 'N', help: `of each kind at most (default: ${LIMIT_DEFAULT})` },

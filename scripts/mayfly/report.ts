@@ -2,8 +2,8 @@
 // no container ran), by label and by cause. Reads the index of ended runs and their results.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { openCloud } from '#scripts/mayfly/cloud.ts';
+import { type Range, walkEnded } from '#scripts/mayfly/ended-runs.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
-import { listEnded } from '#scripts/mayfly/report/ended-runs.ts';
 import {
   count,
   emptyTally,
@@ -11,14 +11,13 @@ import {
   readCounted,
   type Tally,
 } from '#scripts/mayfly/report/tally.ts';
-import { parseDuration } from '#scripts/mayfly/request-flags.ts';
+import { parseSince, SINCE_HELP } from '#scripts/mayfly/since.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { resultObject } from '#shared/plan/objects.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 
 const SINCE_DEFAULT = '30d';
-const DAYS_MAX = 400;
 
 export interface Report {
   readonly since: string;
@@ -43,16 +42,15 @@ export const reportVerb: Verb = {
     'With --json: { since, until, runs, unread, cut, total, causes, labels }.',
   ],
   flags: {
-    since: { value: 'TIME', help: `how far back: 90m, 12h, 30d (default: ${SINCE_DEFAULT})` },
+    since: { value: 'TIME', help: `${SINCE_HELP} (default: ${SINCE_DEFAULT})` },
     by: { value: 'WHAT', help: 'label or cause: that table alone' },
   },
   async run(call, terminal) {
-    const seconds = parseDuration('since', call.text('since') ?? SINCE_DEFAULT);
-    if (seconds > DAYS_MAX * 86_400) throw usageError(`--since is at most ${DAYS_MAX}d`);
     const tables = tablesOf(call);
     const { store, clock } = openCloud(await requireTarget(call, terminal), terminal);
     const untilMs = clock.nowMs();
-    const report = await makeReport(store, untilMs - seconds * 1000, untilMs, (runs) =>
+    const sinceMs = parseSince(call.text('since') ?? SINCE_DEFAULT, untilMs);
+    const report = await makeReport(store, { sinceMs, untilMs }, (runs) =>
       terminal.move(`${runs} runs read`),
     );
     terminal.move(null);
@@ -75,16 +73,15 @@ function tablesOf(call: Call): readonly Table[] {
 /** Throws a CloudError when the bucket cannot be asked. */
 export async function makeReport(
   store: Pick<ObjectStore, 'list' | 'read'>,
-  sinceMs: number,
-  untilMs: number,
-  told: (runs: number) => void = () => {},
+  { sinceMs, untilMs }: Range,
+  told: (runs: number) => void,
 ): Promise<Report> {
   const tally = emptyTally();
   let unread = 0;
   let cut = false;
-  for await (const page of listEnded(store, sinceMs, untilMs)) {
-    cut ||= page.cut;
-    const results = await mapBounded(page.runs, async ({ runId }) => {
+  for await (const span of walkEnded(store, { sinceMs, untilMs })) {
+    cut ||= span.cut;
+    const results = await mapBounded(span.runs, async ({ runId }) => {
       const reply = await store.read(resultObject(runId));
       return reply.kind === 'absent' ? null : readCounted(reply.bytes);
     });

@@ -1,8 +1,6 @@
 // `mayfly list` on the local cloud: what it shows, and that what it asks follows what it shows.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
-import { newestEnded } from '#scripts/mayfly/list/newest-ended.ts';
-import type { NameRange, ObjectPage } from '#shared/cloud/storage.ts';
 import {
   activeObject,
   deadObject,
@@ -95,69 +93,4 @@ test('nothing to show is said, with where to look', async () => {
   const ended = await list();
   expect(ended).toMatchObject({ code: 0, stdout: '' });
   expect(ended.stderr).toContain('--since 7d');
-});
-
-/** The index of ended runs as the service lists it: upwards, 1,000 names a page, within a range. */
-function indexOf(names: readonly string[]) {
-  const asked = { calls: 0 };
-  const list = async (
-    prefix: string,
-    token: string | null = null,
-    range: NameRange = {},
-  ): Promise<ObjectPage> => {
-    asked.calls += 1;
-    const from = token ?? range.start ?? '';
-    const all = names.filter(
-      (name) =>
-        name.startsWith(prefix) &&
-        (token === null ? name >= from : name > from) &&
-        (range.end === undefined || name < range.end),
-    );
-    const page = all.slice(0, 1000);
-    return {
-      objects: page.map((name) => ({ name, generation: '1', bytes: 0, updatedMs: 0 })),
-      nextPageToken: all.length > 1000 ? (page.at(-1) ?? null) : null,
-    };
-  };
-  return { list, asked };
-}
-
-const NOW = Date.UTC(2026, 11, 1, 18, 0, 0);
-const DAY = 86_400_000;
-
-test.each([
-  { name: 'spread over one day', gapMs: 864, limit: 50, callsMax: 10 },
-  { name: 'within a quarter of an hour', gapMs: 9, limit: 50, callsMax: 12 },
-  { name: 'one a minute over 69 days', gapMs: 60_000, limit: 50, callsMax: 10 },
-  { name: 'spread over one day, 1,000 shown', gapMs: 864, limit: 1000, callsMax: 20 },
-])('100,000 ended runs $name: the newest, by few calls', async ({ gapMs, limit, callsMax }) => {
-  const times = Array.from({ length: 100_000 }, (_, index) => NOW - index * gapMs);
-  const names = times.map((ms, index) => endedObject(new Date(ms).toISOString(), `r${index}`));
-  const { list: ask, asked } = indexOf(names.reverse());
-  const range = { sinceMs: NOW - 7 * DAY, untilMs: NOW, limit };
-  const { runs, more } = await newestEnded({ list: ask }, range);
-  expect(runs.map(({ runId }) => runId)).toEqual(
-    Array.from({ length: limit }, (_, index) => `r${index}`),
-  );
-  expect(more).toBe(true);
-  expect(asked.calls).toBeLessThanOrEqual(callsMax);
-});
-
-test('an index with nothing in the time asked for costs few calls', async () => {
-  const { list: ask, asked } = indexOf(['runs/ended/2020-01-01/2020-01-01T00:00:00.000Z-x']);
-  const range = { sinceMs: NOW - 30 * DAY, untilMs: NOW, limit: 50 };
-  expect(await newestEnded({ list: ask }, range)).toEqual({ runs: [], more: false });
-  expect(asked.calls).toBeLessThanOrEqual(8);
-});
-
-test('the verb asks the store for what it shows alone, over HTTP too', async () => {
-  for (let index = 0; index < 1500; index++) {
-    put(cloud.call, endedObject(ago(1000 + index * 50), `run-${index}`), '');
-  }
-  const count = (method: string) => cloud.world.calls.count({ method });
-  const before = count('storage.objects.get');
-  const { ended } = JSON.parse((await list('--limit', '3', '--json')).stdout);
-  expect(ended.map(({ runId }: { runId: string }) => runId)).toEqual(['run-0', 'run-1', 'run-2']);
-  expect(count('storage.objects.list')).toBeLessThanOrEqual(6);
-  expect(count('storage.objects.get') - before).toBeLessThanOrEqual(3);
 });

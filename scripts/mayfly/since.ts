@@ -2,6 +2,7 @@
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { parseDuration } from '#scripts/mayfly/request-flags.ts';
 
+export const SINCE_HELP = 'how far back: 90m, 24h, 7d, or 2026-12-01T12:00:00Z';
 const SECONDS_MAX = 400 * 86_400;
 
 /** Epoch milliseconds. `90m`, `24h`, `7d`, or RFC 3339 with a time zone. */
