@@ -104,6 +104,7 @@ function readPlanSettings(reader: SettingsReader): Omit<PlanSettings, 'endpoints
     defaultRuntime: reader.needed(SETTINGS.defaultRuntime, 'gce'),
     fullLog: reader.needed(SETTINGS.fullLog, 'logging'),
     diskKmsKey: reader.optional(SETTINGS.diskKmsKey),
+    secureBoot: reader.needed<boolean>(SETTINGS.secureBoot, false),
     networkTags: reader.optional(SETTINGS.networkTags) ?? [],
     instanceMetadata: readInstanceMetadata(reader),
     jobs: readJobsSettings(reader, deployment),

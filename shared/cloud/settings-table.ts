@@ -146,6 +146,12 @@ export const SETTINGS = {
     "Where the container's full output goes: Cloud Logging, or nowhere (the tail is always kept).",
   ),
   diskKmsKey: setting('DISK_KMS_KEY', '', KMS_KEY, 'Cloud KMS key of the boot disks.'),
+  secureBoot: setting(
+    'SECURE_BOOT',
+    'false',
+    flag,
+    'Whether machines boot with Secure Boot, which compute.requireShieldedVm asks for. Container-Optimized OS and its drivers are signed; drivers of other images may not be.',
+  ),
   networkTags: setting('NETWORK_TAGS', '', listOf(NETWORK_TAG), 'Network tags of the machines.'),
   instanceMetadata: setting(
     'INSTANCE_METADATA',

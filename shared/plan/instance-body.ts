@@ -29,7 +29,11 @@ export function instanceBody(input: IntentInput, parts: BodyParts): InstanceBody
     disks: [bootDisk(input, parts), ...localSsds(input, parts.facts)],
     networkInterfaces: [{ subnetwork: candidate.subnetwork }],
     serviceAccounts: [{ email: request.serviceAccount, scopes: SCOPES }],
-    shieldedInstanceConfig: { enableVtpm: true, enableIntegrityMonitoring: true },
+    shieldedInstanceConfig: {
+      ...(settings.secureBoot ? { enableSecureBoot: true } : {}),
+      enableVtpm: true,
+      enableIntegrityMonitoring: true,
+    },
     metadata: { items: metadataItems(input, parts) },
     ...accelerators(input, parts.facts),
     ...(settings.networkTags.length > 0 ? { tags: { items: settings.networkTags } } : {}),

@@ -133,6 +133,7 @@ export interface PlanSettings {
   readonly defaultRuntime: Runtime;
   readonly fullLog: 'logging' | 'none';
   readonly diskKmsKey: string | null;
+  readonly secureBoot: boolean;
   readonly networkTags: readonly string[];
   readonly instanceMetadata: Readonly<Record<string, string>>;
   readonly jobs: JobsSettings;

@@ -44,6 +44,7 @@ test('A91, C193, C210: the least environment gives every setting its documented 
       defaultRuntime: 'gce',
       fullLog: 'logging',
       diskKmsKey: null,
+      secureBoot: false,
       networkTags: [],
       instanceMetadata: {},
       jobs: { ...JOBS, readerServiceAccount: null, uploaderServiceAccount: null },
@@ -129,6 +130,7 @@ test.each([
   ['MAYFLY_DEFAULT_RUNTIME', 'batch'],
   ['MAYFLY_RETENTION_DAYS', '0'],
   ['MAYFLY_DISK_KMS_KEY', 'my-key'],
+  ['MAYFLY_SECURE_BOOT', 'on'],
   ['MAYFLY_NETWORK_TAGS', 'Upper'],
   ['MAYFLY_INSTANCE_METADATA', 'startup-script=x'],
   ['MAYFLY_INSTANCE_METADATA', 'startup-script-url=gs://b/o'],
@@ -158,6 +160,10 @@ test.each([
     'europe-west1': 'projects/my-project-123/regions/europe-west1/subnetworks/workers',
     'us-central1': 'projects/my-project-123/regions/us-central1/subnetworks/w',
   });
+});
+
+test('Secure Boot is a word of the deployment', () => {
+  expect(readSettings({ ...LEAST, MAYFLY_SECURE_BOOT: 'true' }).plan.secureBoot).toBe(true);
 });
 
 test.each([

@@ -85,6 +85,7 @@ const SETTINGS: PlanSettings = {
   defaultRuntime: 'gce',
   fullLog: 'none',
   diskKmsKey: null,
+  secureBoot: false,
   networkTags: [],
   instanceMetadata: {},
   jobs: JOBS,

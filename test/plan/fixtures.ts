@@ -65,6 +65,7 @@ export function makeSettings(changes: Partial<PlanSettings> = {}): PlanSettings 
     defaultRuntime: 'gce',
     fullLog: 'logging',
     diskKmsKey: null,
+    secureBoot: false,
     networkTags: [],
     instanceMetadata: {},
     jobs: JOBS,

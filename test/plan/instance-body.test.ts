@@ -230,6 +230,13 @@ describe('the machine', () => {
     });
     expect(makeBody()).not.toHaveProperty('tags');
   });
+
+  test('Secure Boot is asked for where the deployment says so, and left alone elsewhere', () => {
+    const shielded = { enableVtpm: true, enableIntegrityMonitoring: true };
+    const body = makeBody({}, makeSettings({ secureBoot: true }));
+    expect(body.shieldedInstanceConfig).toEqual({ enableSecureBoot: true, ...shielded });
+    expect(makeBody().shieldedInstanceConfig).toEqual(shielded);
+  });
 });
 
 describe('accounts', () => {
