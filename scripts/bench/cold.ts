@@ -1,29 +1,26 @@
 // `npm run bench -- cold [--rounds N]`: each function from the bundle, unpacked and prepared as the
 // platform does it, beside a bare node:http server on the same Node, taking turns. First from process
-// start to the first answer (a refusal: it needs no credentials), then to the first message handled
-// against the local cloud, beside a second one, which finds the clients loaded.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
+// start to the first answer that the framework gives to an authenticated request, which needs no
+// client; then to the first message handled against the local cloud, beside a second one, which finds
+// the clients loaded.
+import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Measurement, median, ratio } from '#scripts/bench/measure.ts';
-import { bundleFunctions } from '#scripts/deploy/bundle.ts';
-import { localAccount, localEnvironment } from '#scripts/local-cloud/deployment/environment.ts';
+import {
+  BARE_SERVERS,
+  type Environment,
+  FUNCTION_PROGRAM,
+  functionEnvironment,
+  prepareBundle,
+  startProgram,
+} from '#scripts/bench/cold-start.ts';
+import { median } from '#scripts/bench/measure.ts';
+import { localAccount } from '#scripts/local-cloud/deployment/environment.ts';
 import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/function-processes.ts';
 import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
 import type { FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
 
 const ROUNDS = 9;
 const RATIO_AIM = 1.5;
-const BARE = `import { createServer } from 'node:http';
-const server = createServer((_, response) => response.writeHead(401).end());
-server.listen(0, () => console.log(JSON.stringify({ message: \`port \${server.address().port}\` })));
-`;
-const TOKEN = 'the-token-of-this-benchmark-alone-0123456789';
-const AUTHORIZED = { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' };
 
 /** What a function is told first. None of them makes a machine. */
 const MESSAGES: Readonly<Record<FunctionName, object>> = {
@@ -34,13 +31,51 @@ const MESSAGES: Readonly<Record<FunctionName, object>> = {
   sweep: { dryRun: true },
 };
 
-type Environment = Readonly<Record<string, string>>;
-
 export async function benchCold(options: readonly string[]): Promise<void> {
   const { values } = parseArgs({ args: [...options], options: { rounds: { type: 'string' } } });
   const rounds = Number(values.rounds ?? ROUNDS);
-  await using folder = await prepareBundle();
-  await compareStarts(folder.path, rounds);
+  await using bundle = await prepareBundle();
+  print(`zip ${bundle.zipBytes} bytes; load of this machine ${loadavg()[0]?.toFixed(1)}`);
+  await compareStarts(bundle.path, rounds);
+  await handleMessages(bundle.path, Math.ceil(rounds / 3));
+}
+
+async function compareStarts(folder: string, rounds: number): Promise<void> {
+  const bare = Object.keys(BARE_SERVERS).map((program) => ({ name: program, program }));
+  const own = FUNCTION_NAMES.flatMap((name) => [
+    { name, program: FUNCTION_PROGRAM, environment: functionEnvironment(name) },
+    {
+      name: '  no compile cache',
+      program: FUNCTION_PROGRAM,
+      environment: { ...functionEnvironment(name), NODE_DISABLE_COMPILE_CACHE: '1' },
+    },
+  ]);
+  const variants: { name: string; program: string; environment?: Environment }[] = [
+    ...bare,
+    ...own,
+  ];
+  const figures = variants.map((): number[] => []);
+  for (let round = -1; round < rounds; round += 1) {
+    for (const [index, { program, environment = {} }] of variants.entries()) {
+      await using started = await startProgram(folder, program, environment);
+      // The framework answers this path by itself: no code of the function is called.
+      const ms = await started.ask('/favicon.ico', '', [404]);
+      // In the first round files are read from disk for the first time.
+      if (round >= 0) figures[index]?.push(ms);
+    }
+  }
+  const medians = figures.map(median);
+  print(`first answer, ${rounds} rounds   median ms   × bare.mjs   × bare.cjs`);
+  for (const [index, { name }] of variants.entries()) {
+    const ms = medians[index] ?? Number.NaN;
+    const [times, strict] = bare.map((_, other) => ms / (medians[other] ?? Number.NaN));
+    const mark = (times ?? 0) > RATIO_AIM ? `   above ${RATIO_AIM}` : '';
+    const ratios = `${times?.toFixed(2).padStart(10)}${strict?.toFixed(2).padStart(13)}`;
+    print(`  ${name.padEnd(24)}${ms.toFixed(0).padStart(6)}${ratios}${mark}`);
+  }
+}
+
+async function handleMessages(folder: string, rounds: number): Promise<void> {
   await using installation = await openInstallation({
     port: 0,
     environment: process.env,
@@ -48,136 +83,41 @@ export async function benchCold(options: readonly string[]): Promise<void> {
     onLog: () => {},
   });
   const { baseUrl } = installation.deployment;
-  print('\nfirst message handled      total ms  = listens + first message   (a second message)');
-  for (const name of FUNCTION_NAMES) {
-    await using metadata = await installation.cloud.openMetadata({
-      kind: 'account',
-      email: localAccount(name),
-    });
-    const own = { GCE_METADATA_HOST: metadata.host, METADATA_SERVER_DETECTION: 'assume-present' };
-    const environment = {
-      ...environmentOf(name, baseUrl),
-      ...own,
-      CLOUDSDK_CONFIG: '/nonexistent',
-    };
-    const parts: Awaited<ReturnType<typeof handleFirst>>[] = [];
-    for (let round = 0; round < Math.ceil(rounds / 3); round += 1) {
-      parts.push(await handleFirst(folder.path, environment, MESSAGES[name]));
+  const bareMs: number[] = [];
+  const parts = FUNCTION_NAMES.map((name) => ({ name, figures: [] as (readonly number[])[] }));
+  for (let round = 0; round < rounds; round += 1) {
+    {
+      await using bare = await startProgram(folder, 'bare.mjs', {});
+      bareMs.push(bare.listensMs);
     }
-    const [total, listens, first, second] = (
-      ['totalMs', 'listensMs', 'firstMs', 'secondMs'] as const
-    ).map((key) =>
-      median(parts.map((part) => part[key]))
-        .toFixed(0)
-        .padStart(6),
-    );
-    print(
-      `  ${name.padEnd(22)}${total}    ${listens}   ${first}             (${second})  ${parts[0]?.status}`,
-    );
-  }
-}
-
-/** As on the platform: unpacked, then the buildpack's own hook fills the compile cache. */
-async function prepareBundle() {
-  const path = await mkdtemp(join(tmpdir(), 'mayfly-cold-'));
-  const { files, zip } = await bundleFunctions();
-  for (const [name, text] of files) {
-    await mkdir(dirname(join(path, name)), { recursive: true });
-    await writeFile(join(path, name), text);
-  }
-  await chmod(join(path, 'framework/start.js'), 0o755);
-  await writeFile(join(path, 'bare.mjs'), BARE);
-  const fill = ['framework/start.js', '--fill-cache'];
-  const { status } = spawnSync(process.execPath, fill, { cwd: path, stdio: 'inherit' });
-  if (status !== 0) throw new Error(`the compile cache was not filled: ${status}`);
-  const serverBytes = Buffer.byteLength(files.get('server.js') ?? '');
-  print(`zip ${zip.byteLength} bytes; server.js ${serverBytes} bytes`);
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true }) };
-}
-
-async function compareStarts(folder: string, rounds: number): Promise<void> {
-  const bare: Measurement = { name: 'bare node:http', microseconds: [] };
-  const own = FUNCTION_NAMES.map((name) => ({ name, microseconds: [] as number[] }));
-  const plain = FUNCTION_NAMES.map((name) => ({ name, microseconds: [] as number[] }));
-  for (let round = -1; round < rounds; round += 1) {
-    const figures: [readonly number[], number][] = [];
-    figures.push([bare.microseconds, await firstAnswer(folder, 'bare.mjs', {})]);
-    for (const [index, name] of FUNCTION_NAMES.entries()) {
-      const environment = environmentOf(name, 'http://127.0.0.1:9');
-      const cached = await firstAnswer(folder, 'framework/start.js', environment);
-      const uncached = await firstAnswer(folder, 'framework/start.js', {
-        ...environment,
-        NODE_DISABLE_COMPILE_CACHE: '1',
+    for (const { name, figures } of parts) {
+      await using metadata = await installation.cloud.openMetadata({
+        kind: 'account',
+        email: localAccount(name),
       });
-      figures.push([own[index]?.microseconds ?? [], cached]);
-      figures.push([plain[index]?.microseconds ?? [], uncached]);
+      await using started = await startProgram(folder, FUNCTION_PROGRAM, {
+        ...functionEnvironment(name, baseUrl),
+        ...{ GCE_METADATA_HOST: metadata.host, METADATA_SERVER_DETECTION: 'assume-present' },
+        CLOUDSDK_CONFIG: '/nonexistent',
+      });
+      const body = JSON.stringify(MESSAGES[name]);
+      const firstMs = await started.ask('/', body, [200, 204]);
+      const secondMs = await started.ask('/', body, [200, 204]);
+      figures.push([started.listensMs, firstMs, secondMs - firstMs]);
     }
-    if (round < 0) continue; // files are read from disk for the first time
-    for (const [kept, ms] of figures) (kept as number[]).push(ms * 1000);
   }
-  print(`first answer, ${rounds} rounds      median ms   × bare   without compile cache × bare`);
-  print(`  ${bare.name.padEnd(24)}${milliseconds(bare)}`);
-  for (const [index, measured] of own.entries()) {
-    const without = plain[index] ?? measured;
-    const times = ratio(measured, bare);
-    const mark = times <= RATIO_AIM ? '' : `  above ${RATIO_AIM}`;
-    print(
-      `  ${measured.name.padEnd(24)}${milliseconds(measured)}     ${times.toFixed(2)}     ${milliseconds(without)}  ${ratio(without, bare).toFixed(2)}${mark}`,
+  const nodeMs = median(bareMs);
+  print(
+    '\nstart → first message handled, ms   = bare server + our start + message   (a second one)',
+  );
+  for (const { name, figures } of parts) {
+    const [listens = 0, first = 0, second = 0] = [0, 1, 2].map((part) =>
+      median(figures.map((figure) => figure[part] ?? Number.NaN)),
     );
+    const columns = [first, nodeMs, listens - nodeMs, first - listens];
+    const [total, ...rest] = columns.map((ms) => ms.toFixed(0).padStart(6));
+    print(`  ${name.padEnd(24)}${total}      = ${rest.join('   + ')}   (${second.toFixed(0)})`);
   }
-}
-
-async function firstAnswer(folder: string, program: string, environment: Environment) {
-  await using started = await start(folder, program, environment);
-  const { status } = await fetch(started.url, { method: 'POST' });
-  if (status !== 401) throw new Error(`${program} answered ${status}, not 401`);
-  return performance.now() - started.atMs;
-}
-
-async function handleFirst(folder: string, environment: Environment, message: object) {
-  await using started = await start(folder, 'framework/start.js', environment);
-  const listensMs = performance.now() - started.atMs;
-  const request = { method: 'POST', headers: AUTHORIZED, body: JSON.stringify(message) };
-  const { status } = await fetch(started.url, request);
-  const totalMs = performance.now() - started.atMs;
-  if (status >= 300) {
-    throw new Error(`the first message was answered with ${status}:\n${started.lines.join('\n')}`);
-  }
-  await fetch(started.url, request);
-  const secondMs = performance.now() - started.atMs - totalMs;
-  return { status, totalMs, listensMs, firstMs: totalMs - listensMs, secondMs };
-}
-
-async function start(folder: string, program: string, environment: Environment) {
-  const atMs = performance.now();
-  const child = spawn(process.execPath, [program], {
-    cwd: folder,
-    env: { NODE_ENV: 'production', ...environment },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const lines: string[] = [];
-  createInterface(child.stdout).on('line', (line) => {
-    lines.push(line);
-    const port = /port (\d+)/.exec(line)?.[1];
-    if (port !== undefined) resolve(port);
-  });
-  const exited = once(child, 'exit');
-  exited.then(([code]) => reject(new Error(`${program} ended with ${code}`)), reject);
-  return {
-    atMs,
-    lines,
-    url: `http://127.0.0.1:${await promise}/`,
-    [Symbol.asyncDispose]: async () => {
-      child.kill('SIGKILL');
-      await exited;
-    },
-  };
-}
-
-function environmentOf(name: FunctionName, baseUrl: string): Environment {
-  const token = { MAYFLY_PUSH_MODE: 'internal-token', MAYFLY_PUSH_TOKEN: TOKEN };
-  return { ...localEnvironment(baseUrl), ...token, FUNCTION_TARGET: name, PORT: '0' };
 }
 
 function push(text: string, attributes: Readonly<Record<string, string>>): object {
@@ -186,6 +126,4 @@ function push(text: string, attributes: Readonly<Record<string, string>>): objec
   return { message, subscription: 'projects/local-project/subscriptions/bench' };
 }
 
-const milliseconds = ({ microseconds }: Measurement) =>
-  (median(microseconds) / 1000).toFixed(0).padStart(6);
 const print = (line: string) => process.stdout.write(`${line}\n`);

@@ -26,15 +26,15 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
     transport,
     store: openBucket(bucket),
     openBucket,
-    compute: later<Compute>(async () => {
+    compute: later<Compute>(COMPUTE, async () => {
       const { createCompute } = await import('#shared/cloud/compute-client.ts');
       return createCompute({ project, endpoint: endpoints.compute, transport });
     }),
-    jobs: later<RunJobs>(async () => {
+    jobs: later<RunJobs>(JOBS, async () => {
       const { createRunJobs } = await import('#shared/cloud/run-client.ts');
       return createRunJobs({ project, endpoint: endpoints.run, transport });
     }),
-    signer: later<UrlSigner>(async () => {
+    signer: later<UrlSigner>(SIGNER, async () => {
       const { createUrlSigner } = await import('#shared/cloud/signed-url.ts');
       const { readerServiceAccount: reader, uploaderServiceAccount: uploader } = plan.jobs;
       return createUrlSigner({ transport, endpoints, reader, uploader });
@@ -48,21 +48,45 @@ export function createClients({ plan, endpoints, emulated, userProject }: Settin
   };
 }
 
-type Asynchronous<Client> = {
-  readonly [Name in keyof Client]: (...given: never[]) => Promise<unknown>;
-};
+type Methods<Client> = { readonly [Name in keyof Client]: (...given: never[]) => Promise<unknown> };
 
 /** A client that is loaded when one of its methods, which all give promises, is first called. */
-function later<Client extends Asynchronous<Client>>(load: () => Promise<Client>): Client {
+function later<Client extends Methods<Client>>(
+  names: Readonly<Record<keyof Client, true>>,
+  load: () => Promise<Client>,
+): Client {
   let loading: Promise<Client> | null = null;
-  const call = async (name: keyof Client, given: never[]) => {
-    loading ??= load();
-    const client = await loading;
-    return client[name](...given);
-  };
-  return new Proxy({} as Client, {
-    // Who awaits an object asks whether it is a promise.
-    get: (_, name) =>
-      name === 'then' ? undefined : (...given: never[]) => call(name as keyof Client, given),
-  });
+  const method =
+    (name: keyof Client) =>
+    async (...given: never[]) => {
+      loading ??= load();
+      return (await loading)[name](...given);
+    };
+  const methods = Object.keys(names).map((name) => [name, method(name as keyof Client)]);
+  return Object.fromEntries(methods) as Client;
 }
+
+const COMPUTE = {
+  insertInstance: true,
+  getInstance: true,
+  deleteInstance: true,
+  getQuotas: true,
+  zonesOffering: true,
+  getOperation: true,
+  listOperations: true,
+  getGuestAttributes: true,
+  listInstances: true,
+  listDisks: true,
+  deleteDisk: true,
+} as const;
+
+const JOBS = {
+  runJob: true,
+  getExecution: true,
+  cancelExecution: true,
+  listExecutions: true,
+  listTasks: true,
+  listJobs: true,
+} as const;
+
+const SIGNER = { signUrl: true, signForm: true } as const;

@@ -3,7 +3,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { MetadataServer } from '#scripts/local-cloud/server/metadata.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { createClients } from '#shared/cloud/clients.ts';
+import { createCompute } from '#shared/cloud/compute-client.ts';
 import { readSettings } from '#shared/cloud/config.ts';
+import { createRunJobs } from '#shared/cloud/run-client.ts';
+import { createUrlSigner } from '#shared/cloud/signed-url.ts';
 
 const ENVIRONMENT = { ...process.env };
 const PROJECT = 'local-project';
@@ -24,25 +27,25 @@ afterEach(async () => {
   await cloud[Symbol.asyncDispose]();
 });
 
-function open(changes: Readonly<Record<string, string>> = {}) {
-  return createClients(
-    readSettings({
-      MAYFLY_PROJECT: PROJECT,
-      MAYFLY_BUCKET: 'clients',
-      MAYFLY_REGIONS: 'us-central1',
-      MAYFLY_WORKER_SERVICE_ACCOUNTS: `worker@${PROJECT}.iam.gserviceaccount.com`,
-      MAYFLY_PUSH_MODE: 'internal-token',
-      MAYFLY_PUSH_TOKEN: 'a-shared-token-of-this-test',
-      MAYFLY_ENDPOINT_STORAGE: cloud.baseUrl,
-      MAYFLY_ENDPOINT_COMPUTE: cloud.baseUrl,
-      MAYFLY_ENDPOINT_PUBSUB: cloud.baseUrl,
-      MAYFLY_ENDPOINT_SCHEDULER: cloud.baseUrl,
-      MAYFLY_ENDPOINT_RUN: cloud.baseUrl,
-      MAYFLY_ENDPOINT_IAMCREDENTIALS: cloud.baseUrl,
-      MAYFLY_JOBS_READER_SERVICE_ACCOUNT: `reader@${PROJECT}.iam.gserviceaccount.com`,
-      ...changes,
-    }),
-  );
+const open = (changes: Readonly<Record<string, string>> = {}) => createClients(settings(changes));
+
+function settings(changes: Readonly<Record<string, string>> = {}) {
+  return readSettings({
+    MAYFLY_PROJECT: PROJECT,
+    MAYFLY_BUCKET: 'clients',
+    MAYFLY_REGIONS: 'us-central1',
+    MAYFLY_WORKER_SERVICE_ACCOUNTS: `worker@${PROJECT}.iam.gserviceaccount.com`,
+    MAYFLY_PUSH_MODE: 'internal-token',
+    MAYFLY_PUSH_TOKEN: 'a-shared-token-of-this-test',
+    MAYFLY_ENDPOINT_STORAGE: cloud.baseUrl,
+    MAYFLY_ENDPOINT_COMPUTE: cloud.baseUrl,
+    MAYFLY_ENDPOINT_PUBSUB: cloud.baseUrl,
+    MAYFLY_ENDPOINT_SCHEDULER: cloud.baseUrl,
+    MAYFLY_ENDPOINT_RUN: cloud.baseUrl,
+    MAYFLY_ENDPOINT_IAMCREDENTIALS: cloud.baseUrl,
+    MAYFLY_JOBS_READER_SERVICE_ACCOUNT: `reader@${PROJECT}.iam.gserviceaccount.com`,
+    ...changes,
+  });
 }
 
 function principals(method: string): (string | null)[] {
@@ -102,4 +105,21 @@ test('a bucket that is gone is unknown for reads, writes and lists', async () =>
   const expected = { code: 'unavailable', reason: 'bucket-missing' };
   await expect(clients.store.read('a')).rejects.toMatchObject(expected);
   await expect(clients.store.list('')).rejects.toMatchObject(expected);
+});
+
+test('a copy of a client that is loaded late has all of its methods: a dry run is made of copies', async () => {
+  const { compute, jobs, signer, transport } = open();
+  const real = {
+    ...createCompute({ project: PROJECT, endpoint: cloud.baseUrl, transport }),
+    ...createRunJobs({ project: PROJECT, endpoint: cloud.baseUrl, transport }),
+    ...createUrlSigner({
+      transport,
+      endpoints: settings().endpoints,
+      reader: null,
+      uploader: null,
+    }),
+  };
+  const copies = { ...compute, ...jobs, ...signer };
+  expect(Object.keys(copies).toSorted()).toEqual(Object.keys(real).toSorted());
+  expect((await copies.listInstances('labels.deployment=mayfly', null)).items).toEqual([]);
 });
