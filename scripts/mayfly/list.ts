@@ -45,8 +45,9 @@ export const listVerb: Verb = {
     const sinceMs = parseSince(call.text('since') ?? SINCE_DEFAULT, nowMs);
     const since = new Date(sinceMs).toISOString();
     if (call.has('dead')) {
-      const { entries, more } = await listDead(cloud.store, sinceMs, limit);
-      tell(call, terminal, { since, dead: entries, more }, deadLines(entries), more);
+      const { entries, more, cut } = await listDead(cloud.store, sinceMs, limit);
+      const data = { since, dead: entries, more };
+      tell(call, terminal, { data, lines: deadLines(entries), more, cut });
       return EXIT_DONE;
     }
     terminal.move('reading the bucket');
@@ -57,25 +58,29 @@ export const listVerb: Verb = {
     terminal.move(null);
     const more = active.more || ended.more;
     const data = { since, active: active.runs, ended: ended.runs, more };
-    tell(call, terminal, data, runLines(active.runs, ended.runs, nowMs), more);
+    const lines = runLines(active.runs, ended.runs, nowMs);
+    tell(call, terminal, { data, lines, more, cut: active.cut });
     return EXIT_DONE;
   },
 };
 
-function tell(
-  call: Call,
-  terminal: Terminal,
-  data: object,
-  lines: readonly string[],
-  more: boolean,
-): void {
+interface Told {
+  readonly data: object;
+  readonly lines: readonly string[];
+  readonly more: boolean;
+  /** Not all names were looked at. */
+  readonly cut: boolean;
+}
+
+function tell(call: Call, terminal: Terminal, { data, lines, more, cut }: Told): void {
   if (call.has('json')) {
     terminal.write(`${JSON.stringify(data)}\n`);
     return;
   }
   terminal.write(lines.map((line) => `${line}\n`).join(''));
   if (lines.length === 0) terminal.note('nothing; --since 7d looks further back');
-  if (more) terminal.note('there is more: --limit N shows more of it');
+  if (cut) terminal.note('there are too many to look at all of them: newer ones may be missing');
+  else if (more) terminal.note('there is more: --limit N shows more of it');
 }
 
 function readLimit(text: string | null): number {
@@ -112,7 +117,7 @@ async function listActive({ store }: Cloud, limit: number) {
       place: candidate ? `${candidate.machineType} ${candidate.zone ?? candidate.region}` : null,
     };
   });
-  return { runs, more: cut || objects.length > limit };
+  return { runs, more: cut || objects.length > limit, cut };
 }
 
 interface EndedLine {

@@ -24,7 +24,12 @@ export async function listDead(
   store: Pick<ObjectStore, 'list' | 'read'>,
   sinceMs: number,
   limit: number,
-): Promise<{ readonly entries: readonly DeadEntry[]; readonly more: boolean }> {
+): Promise<{
+  readonly entries: readonly DeadEntry[];
+  readonly more: boolean;
+  /** Not all names were looked at. */
+  readonly cut: boolean;
+}> {
   const [dead, rejected] = await Promise.all([
     newestObjects(store, DEAD_PREFIX, sinceMs),
     newestObjects(store, REJECTED_PREFIX, sinceMs),
@@ -34,9 +39,11 @@ export async function listDead(
     const reply = await store.read(name);
     return reply.kind === 'absent' ? null : readEntry(name, updatedMs, reply.bytes);
   });
+  const cut = dead.cut || rejected.cut;
   return {
     entries: entries.filter((entry) => entry !== null),
-    more: found.length > limit || dead.cut || rejected.cut,
+    more: cut || found.length > limit,
+    cut,
   };
 }
 

@@ -1,6 +1,9 @@
 // `mayfly list` on the local cloud: what it shows, and that what it asks follows what it shows.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
+import type { DeadEntry } from '#scripts/mayfly/list/dead.ts';
+import { newestObjects } from '#scripts/mayfly/list/newest-objects.ts';
+import type { ObjectPage } from '#shared/cloud/storage.ts';
 import {
   activeObject,
   deadObject,
@@ -84,7 +87,9 @@ test('--dead: dead letters and refused requests with their reasons', async () =>
 test.each([
   { flags: ['--since', 'soon'] },
   { flags: ['--since', '2026-12-01T12:00:00'] },
+  { flags: ['--since', '401d'] },
   { flags: ['--limit', '0'] },
+  { flags: ['--limit', '1001'] },
 ])('$flags ends with 2', async ({ flags }) => {
   expect(await list(...flags)).toMatchObject({ code: 2, stdout: '' });
 });
@@ -93,4 +98,75 @@ test('nothing to show is said, with where to look', async () => {
   const ended = await list();
   expect(ended).toMatchObject({ code: 0, stdout: '' });
   expect(ended.stderr).toContain('--since 7d');
+});
+
+test('the limit cuts active runs and dead letters too, newest first; a run without a record is ACCEPTED', async () => {
+  let agoMs = 10_000;
+  const world = { storage: { objectWriteGapMs: 0 } };
+  await using slow = await startLocalCloud({ world, nowMs: () => Date.now() - agoMs });
+  for (const id of ['b', 'c', 'a']) {
+    put(slow.call, activeObject(id), '');
+    put(
+      slow.call,
+      rejectedObject(id, 'm'),
+      JSON.stringify({ status: 'REJECTED', cause: 'invalid', runId: id }),
+    );
+    put(slow.call, deadObject(id), 'no JSON');
+    agoMs -= 3000;
+  }
+  const ask = (...flags: string[]) =>
+    callMayfly(['list', ...flags], { environment: environmentOf(slow) });
+  const gets = () => slow.world.calls.count({ method: 'storage.objects.get' });
+  const before = gets();
+  const active = JSON.parse((await ask('--limit', '2', '--json')).stdout);
+  expect(gets() - before).toBe(2);
+  expect(active).toMatchObject({
+    active: [{ runId: 'a', state: null }, { runId: 'c' }],
+    more: true,
+  });
+  expect((await ask()).stdout).toMatch(/^ACCEPTED +a\nACCEPTED +c\nACCEPTED +b\n$/);
+  const { dead, more } = JSON.parse((await ask('--dead', '--limit', '5', '--json')).stdout);
+  const shown = dead.map(({ kind, object }: DeadEntry) => [
+    kind,
+    object.split('/')[2]?.slice(0, 1),
+  ]);
+  expect(shown.slice(0, 4).map(([, id]: string[]) => id)).toEqual(['a', 'a', 'c', 'c']);
+  expect({ count: dead.length, more }).toEqual({ count: 5, more: true });
+  expect(dead.find(({ kind }: DeadEntry) => kind === 'dead').reason).toBe('cannot be read');
+  expect(JSON.parse((await ask('--dead', '--limit', '6', '--json')).stdout).more).toBe(false);
+});
+
+/** Pages of names as the service gives them, with the times at which they were written. */
+function pagesOf(pages: readonly (readonly (readonly [string, number])[])[], endless = false) {
+  const asked: (string | null)[] = [];
+  const list = async (_: string, token: string | null = null): Promise<ObjectPage> => {
+    asked.push(token);
+    const page = Number(token ?? 0);
+    const objects = (pages[page] ?? []).map(([name, updatedMs]) => ({
+      ...{ name, updatedMs, generation: '1', bytes: 0 },
+    }));
+    const last = !endless && page >= pages.length - 1;
+    return { objects, nextPageToken: last ? null : String(page + 1) };
+  };
+  return { list, asked };
+}
+
+test('the newest of several pages come first, and none from before the time asked for', async () => {
+  const { list: ask, asked } = pagesOf([
+    [
+      ['a', 5],
+      ['b', 1],
+    ],
+    [['c', 9]],
+    [['d', 7]],
+  ]);
+  const { objects, cut } = await newestObjects({ list: ask }, 'p/', 5);
+  expect(objects.map(({ name }) => name)).toEqual(['c', 'd', 'a']);
+  expect({ cut, asked }).toEqual({ cut: false, asked: [null, '1', '2'] });
+});
+
+test('of names without end 20 pages are looked at, and that this was not all is told', async () => {
+  const { list: ask, asked } = pagesOf([[['a', 1]]], true);
+  expect(await newestObjects({ list: ask }, 'p/', null)).toMatchObject({ cut: true });
+  expect(asked).toHaveLength(20);
 });
