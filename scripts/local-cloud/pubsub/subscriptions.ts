@@ -21,6 +21,7 @@ import { readSubscription } from '#scripts/local-cloud/pubsub/subscription-confi
 import { checkShortName } from '#scripts/local-cloud/pubsub/topics.ts';
 
 const PULL_MESSAGES_MAX = 1000;
+const ACK_DEADLINE_SECONDS_MAX = 600;
 
 /** `params.subscription` is the full name, or the short one beside `params.project`. */
 const nameIn = ({ project = '', subscription = '' }: Call['params']) =>
@@ -92,7 +93,7 @@ function pull(context: Context, call: Call): Reply {
   const receivedMessages = ready.map((held) => {
     held.deliveries += 1;
     held.leasedUntilMs = context.nowMs + found.ackDeadlineMs;
-    const { id, data, attributes, publishMs } = held.message;
+    const { id, data, attributes, orderingKey, publishMs } = held.message;
     return {
       ackId: id,
       message: {
@@ -100,6 +101,7 @@ function pull(context: Context, call: Call): Reply {
         publishTime: timestamp(publishMs),
         data: Buffer.from(data).toString('base64'),
         attributes: { ...attributes },
+        ...(orderingKey === '' ? {} : { orderingKey }),
       },
     };
   });
@@ -117,6 +119,24 @@ function acknowledge(context: Context, call: Call): Reply {
   return ok({});
 }
 
+/** 0 seconds: given out again at once. */
+function modifyAckDeadline(context: Context, call: Call): Reply {
+  const found = findSubscription(context, call, 'consume');
+  if ('headers' in found) {
+    return found;
+  }
+  const body = asObject(call.body);
+  const seconds = asNumber(body.ackDeadlineSeconds) ?? 0;
+  if (seconds < 0 || seconds > ACK_DEADLINE_SECONDS_MAX) {
+    return refuseRpc(400, `Invalid ack deadline given: ${seconds}. It is 0 to 600 seconds.`);
+  }
+  for (const id of asArray(body.ackIds)) {
+    const held = found.backlog.get(String(id));
+    if (held !== undefined) held.leasedUntilMs = context.nowMs + seconds * 1000;
+  }
+  return ok({});
+}
+
 export const subscriptionMethods: Methods = {
   'pubsub.subscriptions.create': createSubscription,
   'pubsub.subscriptions.get': getSubscription,
@@ -124,4 +144,5 @@ export const subscriptionMethods: Methods = {
   'pubsub.subscriptions.delete': deleteSubscription,
   'pubsub.subscriptions.pull': pull,
   'pubsub.subscriptions.acknowledge': acknowledge,
+  'pubsub.subscriptions.modifyAckDeadline': modifyAckDeadline,
 };

@@ -90,6 +90,7 @@ export const ROUTES: readonly Route[] = [
     DELETE /v1/projects/{project}/subscriptions/{subscription}           pubsub.subscriptions.delete
     POST   /v1/projects/{project}/subscriptions/{subscription}:pull      pubsub.subscriptions.pull
     POST   /v1/projects/{project}/subscriptions/{subscription}:acknowledge pubsub.subscriptions.acknowledge
+    POST   /v1/projects/{project}/subscriptions/{subscription}:modifyAckDeadline pubsub.subscriptions.modifyAckDeadline
 
     POST   ${JOBS}                                      cloudscheduler.jobs.create
     GET    ${JOBS}                                      cloudscheduler.jobs.list
