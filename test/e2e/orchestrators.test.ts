@@ -21,6 +21,7 @@ import {
   rejectedObject,
   resultObject,
 } from '#shared/plan/objects.ts';
+import { faultsOf } from '#test/docs/published-schemas.ts';
 
 const LIMIT_MS = 240_000;
 const POLL = { timeout: 120_000, interval: 50 };
@@ -142,18 +143,25 @@ async function pullIds(subscription: string): Promise<string[]> {
   const received = reply.receivedMessages ?? [];
   const ackIds = received.map(({ ackId }) => ackId ?? '');
   if (ackIds.length > 0) await orchestrator.subscriber.acknowledge({ subscription, ackIds });
-  return received.map(({ message }) => `${message?.attributes?.['ce-id']}`);
+  return received.map(({ message }) => {
+    const attributes = message?.attributes ?? {};
+    const data = JSON.parse(Buffer.from(message?.data ?? '').toString());
+    expect(faultsOf('event', { attributes, data })).toEqual([]);
+    return attributes['ce-id'] ?? '';
+  });
 }
 
 test(
   'a request is published, its result appears, and tells SUCCEEDED',
   async () => {
     await publish({ ...ECHO, runId: 'good', args: ['αβ "x"'], annotations: { dag: 'forecast' } });
-    expect(await waitForResult('good')).toMatchObject({
+    const result = await waitForResult('good');
+    expect(result).toMatchObject({
       runId: 'good',
       status: 'SUCCEEDED',
       annotations: { dag: 'forecast' },
     });
+    expect(faultsOf('result', result)).toEqual([]);
     expect(await listRejected('good')).toEqual([]);
   },
   LIMIT_MS,
@@ -165,11 +173,13 @@ test(
     const messageId = await publish({ ...ECHO, runId: 'misspelt', imagee: 'x' });
     const name = rejectedObject('misspelt', messageId);
     await vi.waitFor(async () => expect(await listRejected('misspelt')).toEqual([name]), POLL);
-    expect(JSON.parse((await fileOf(name).download())[0].toString())).toMatchObject({
+    const rejection = JSON.parse((await fileOf(name).download())[0].toString());
+    expect(rejection).toMatchObject({
       status: 'REJECTED',
       cause: 'invalid',
       errors: [{ field: 'imagee' }],
     });
+    expect(faultsOf('result', rejection)).toEqual([]);
     expect(await fileOf(resultObject('misspelt')).exists()).toEqual([false]);
   },
   LIMIT_MS,

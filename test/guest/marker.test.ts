@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readMarker } from '#shared/lifecycle/marker.ts';
+import { faultsOf } from '#test/docs/published-schemas.ts';
 import { GuestMachine } from '#test/guest/guest-machine.ts';
 import { INSTANCE, NONCE } from '#test/guest/intent.ts';
 
@@ -44,6 +45,11 @@ test('A46: the marker has the nine reference fields first, then ours', () => {
     kind: 'marker',
     marker: { status: 'FAILED', exitCode: 3, step: 'run', cause: 'exit', runId: 'run-1' },
   });
+});
+
+test('A46: every marker that the script writes is as docs/schemas publishes it', () => {
+  expect(machine.markers().map(({ status }) => status)).toEqual(['RUNNING', 'FAILED']);
+  for (const marker of machine.markers()) expect(faultsOf('marker', marker)).toEqual([]);
 });
 
 test('A55: a RUNNING marker without an exit code stands before any work', async () => {

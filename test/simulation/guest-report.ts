@@ -12,6 +12,9 @@ interface Reporter {
   readonly bootEpoch: number;
 }
 
+const IMAGE_DIGEST = `sha256:${'ab'.repeat(32)}`;
+const PEAK_MEMORY_BYTES = 256 * 1024 * 1024;
+
 export class GuestReport {
   readonly #machine: { readonly id: string; readonly name: string; readonly zone: string };
   readonly #calls: GuestCalls;
@@ -71,12 +74,18 @@ export class GuestReport {
       boot_epoch: bootEpoch,
       exec_start_epoch: bootEpoch,
       end_epoch: running ? null : nowEpoch,
+      execute_s: running ? null : nowEpoch - bootEpoch,
       schema: 1,
       run_id: runId,
       attempt,
-      step: null,
+      step: 'run',
       cause: null,
       boot_id: `boot-${this.#machine.id}`,
+      image_digest: IMAGE_DIGEST,
+      peak_memory_bytes: running ? null : PEAK_MEMORY_BYTES,
+      gpu_count: 0,
+      pull_end_epoch: bootEpoch,
+      outputs: [],
       nonce: running ? hashNonce(nonce) : nonce,
       ...change,
     };

@@ -191,6 +191,7 @@ export class SimulatedTask {
     const { marker, taskCount, runId, attempt, nonce, instance, region } = this.#known();
     const { task, executionName } = this.#event;
     const name = taskCount === 1 ? `${marker.prefix}.json` : `${marker.prefix}.${task}.json`;
+    const endEpoch = Math.floor(this.#calls.clock.nowMs() / 1000);
     const text = JSON.stringify({
       status,
       exit_code: null,
@@ -199,14 +200,19 @@ export class SimulatedTask {
       detail: '',
       boot_epoch: this.#bootEpoch,
       exec_start_epoch: this.#bootEpoch,
-      end_epoch: Math.floor(this.#calls.clock.nowMs() / 1000),
+      end_epoch: endEpoch,
+      execute_s: endEpoch - this.#bootEpoch,
       schema: 1,
       run_id: runId,
       attempt,
-      task,
-      step: null,
+      ...(taskCount > 1 ? { task } : {}),
+      step: 'run',
       cause: null,
       boot_id: executionName,
+      image_digest: null,
+      peak_memory_bytes: null,
+      gpu_count: null,
+      outputs: [],
       nonce,
       ...change,
     });

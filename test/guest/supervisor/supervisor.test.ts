@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { hashNonce, readMarker, speaksFor } from '#shared/lifecycle/marker.ts';
+import { faultsOf } from '#test/docs/published-schemas.ts';
 import { EXECUTION, INSTANCE, NONCE, TaskMachine } from '#test/guest/supervisor/task-machine.ts';
 
 test('C57, C58: a task reads and deletes its bootstrap, claims, runs, reports, and signs its events', async () => {
@@ -52,6 +53,7 @@ test('C57, C58: a task reads and deletes its bootstrap, claims, runs, reports, a
     outputs: [],
     nonce: NONCE,
   });
+  expect(faultsOf('marker', marker)).toEqual([]);
   expect(String(marker.detail).split('\n').sort()).toEqual(['', 'hello', 'oh']);
   const reading = readMarker(Buffer.from(JSON.stringify(marker)));
   expect(reading.kind === 'marker' && speaksFor(reading.marker, { number: 1, nonce: NONCE })).toBe(
