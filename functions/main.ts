@@ -50,7 +50,7 @@ export function servePush(load: () => Promise<PushFunction>, log: Log): HttpFunc
         return answerTo(await onUnreadable(push), log);
       }
       case 'message':
-        return answerTo(await handle(envelope.message), logOf(envelope.message, project, log));
+        return await deliver(handle, envelope.message, logOf(envelope.message, project, log));
       default:
         return envelope satisfies never;
     }
@@ -74,26 +74,47 @@ export function serveSweep(
 type Answer =
   | { readonly status: 200; readonly json: unknown }
   | { readonly status: 204 }
-  | { readonly status: 400 | 403 | 404 | 503; readonly text: string };
+  | { readonly status: 400 | 403 | 404 | 500 | 503; readonly text: string };
 
 function answering(log: Log, answer: (request: Request) => Promise<Answer>): HttpFunction {
   return async (request, response) => {
-    try {
-      const reply = await answer(request);
-      response.status(reply.status);
-      if ('json' in reply) response.json(reply.json);
-      else if ('text' in reply) response.type('text/plain').send(`${reply.text}\n`);
-      else response.end();
-    } catch (error) {
-      const fault = error instanceof Error ? error : new Error(String(error));
-      log('ERROR', 'request-failed', `${fault.name}: ${fault.message}`, { error: fault });
-      response.status(500).type('text/plain').send('failed: the reason is in the log\n');
-    }
+    const reply = await orFailed(() => answer(request), log);
+    response.status(reply.status);
+    if ('json' in reply) response.json(reply.json);
+    else if ('text' in reply) response.type('text/plain').send(`${reply.text}\n`);
+    else response.end();
   };
 }
 
-function logOf({ attributes }: PushMessage, project: string | null, log: Log): Log {
-  return project === null ? log : tracedLog(log, project, traceparentOf(attributes));
+async function orFailed(answer: () => Promise<Answer>, log: Log): Promise<Answer> {
+  try {
+    return await answer();
+  } catch (error) {
+    const fault = error instanceof Error ? error : new Error(String(error));
+    log('ERROR', 'request-failed', `${fault.name}: ${fault.message}`, { error: fault });
+    return { status: 500, text: 'failed: the reason is in the log' };
+  }
+}
+
+const deliver = (handle: Handle, message: PushMessage, log: Log) =>
+  orFailed(async () => answerTo(await handle(message), log), log);
+
+/** Lines about a delivery say which: by message, by the object that it tells of, by run. */
+function logOf(message: PushMessage, project: string | null, log: Log): Log {
+  const named: Log = (severity, event, text, fields) =>
+    log(severity, event, text, { ...namesOf(message), ...fields });
+  const trace = traceparentOf(message.attributes);
+  return project === null ? named : tracedLog(named, project, trace);
+}
+
+function namesOf({ messageId, attributes, data }: PushMessage): Readonly<Record<string, string>> {
+  const { objectId } = attributes;
+  const body = parseJson(Buffer.from(data)) as { readonly runId?: unknown } | null | undefined;
+  return {
+    messageId,
+    ...(objectId === undefined ? {} : { object: objectId }),
+    ...(typeof body?.runId === 'string' ? { runId: body.runId } : {}),
+  };
 }
 
 function answerTo(outcome: Outcome, log: Log): Answer {

@@ -193,12 +193,40 @@ test("what is said about a delivery has the trace of its message, in the deploym
   expect(lines).toEqual([
     {
       event: 'push-retry',
+      messageId: push.message.messageId,
       trace: {
         trace: 'projects/p/traces/4bf92f3577b34da6a3ce929d0e0e4736',
         spanId: '00f067aa0ba902b7',
         sampled: true,
       },
     },
-    { event: 'push-retry' },
+    { event: 'push-retry', messageId: push.message.messageId },
   ]);
+});
+
+test.each([
+  { data: '{"runId":"r1","image":"a"}', attributes: {}, says: { runId: 'r1' } },
+  {
+    data: '[1]',
+    attributes: { objectId: 'runs/results/r1.json' },
+    says: { object: 'runs/results/r1.json' },
+  },
+  { data: 'null', attributes: {}, says: {} },
+  { data: '{', attributes: {}, says: {} },
+])('a delivery that fails says which it was: $data', async ({ data, attributes, says }) => {
+  const lines: unknown[] = [];
+  const log = (_severity: string, event: string, _message: string, fields: object = {}) => {
+    const { error: _error, ...names } = fields as { error?: Error };
+    lines.push({ event, ...names });
+  };
+  await using server = await serving(
+    servePush(
+      pushFunction(() => Promise.reject(cloudError)),
+      log,
+    ),
+  );
+  const push = JSON.parse(PUSH);
+  const message = { ...push.message, attributes, data: Buffer.from(data).toString('base64') };
+  await post(server.url, JSON.stringify({ ...push, message }));
+  expect(lines).toEqual([{ event: 'request-failed', messageId: push.message.messageId, ...says }]);
 });
