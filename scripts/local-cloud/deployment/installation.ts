@@ -87,6 +87,8 @@ export async function openInstallation(options: InstallationOptions): Promise<In
         project: LOCAL_PROJECT,
         buckets: [],
         grants: localGrants(options.objects),
+        // As the real one tells who may read and not list.
+        storage: { hideMissingObjects: true },
         compute: QUICK_COMPUTE,
         run: { startMs: 200 },
         pubsub: { emulator },
