@@ -105,13 +105,12 @@ const mountsApart: Rule = {
 };
 
 /**
- * A task reaches Cloud Storage as the accounts that sign for it, and those reach the deployment's own
- * objects: records, claims, markers and bootstraps of all runs. On machines the worker's rights end before.
+ * The accounts that a run reaches Cloud Storage with, a machine's own or those that sign for a task, reach
+ * objects of other runs too: claims, markers, logs. No request may name them.
  */
 const ownObjectsKept: Rule = {
   reads: ['package.uri', 'inputs', 'outputs', 'checkpoint'],
-  check: ({ request, settings, runtime }) => {
-    if (runtime !== 'cloudrun-jobs') return NONE;
+  check: ({ request, settings }) => {
     const { inputs = {}, outputs = {}, checkpoint = {} } = request;
     const uri = request.package?.uri;
     const given = [

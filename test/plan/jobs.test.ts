@@ -184,6 +184,7 @@ describe('what is refused', () => {
   ])('the deployment’s own objects are out of reach: $field', ({ fields, field }) => {
     const told = faultFields(job(fields), settings).map((name) => name.replaceAll(/[["\]]+/g, '.'));
     expect(told.map((name) => name.replace(/\.$/, ''))).toEqual([field]);
+    if (!('checkpoint' in fields)) expect(faultsOf(fields, settings)).toHaveLength(1);
   });
 
   test('what lies beside the deployment’s own objects is a run’s to use', () => {
@@ -193,6 +194,7 @@ describe('what is refused', () => {
       outputs: { '/out': 'gs://p-mayfly/outputs/r/', '/plots': 'gs://p-mayfly/runs-2/' },
     };
     expect(faultFields(job(fields), settings)).toEqual([]);
+    expect(faultFields(fields, settings)).toEqual([]);
   });
 
   test('P113: two hours are fine, not so with a GPU: gce is the other way', () => {

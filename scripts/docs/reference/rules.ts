@@ -76,7 +76,7 @@ export const REFUSED: Readonly<Record<string, readonly RefusedCase[]>> = {
       environment: { MAYFLY_JOBS_GPU_JOBS: 'true' },
     },
     onJobs({ ttlSeconds: 43_200 }),
-    onJobs({ inputs: { '/in': 'gs://my-project-mayfly/runs/results/other.json' } }),
+    { fields: { outputs: { '/out': 'gs://my-project-mayfly/runs/gce-status/' } } },
   ],
   'What machines there are': [
     on('t2a-standard-4'),

@@ -19,7 +19,7 @@ const PACKAGE = gzipSync(Buffer.alloc(1024));
 const PACKAGE_SHA256 = createHash('sha256').update(PACKAGE).digest('hex');
 const PACKAGE_OBJECT = `runs/code/app-${PACKAGE_SHA256}.tar.gz`;
 export const OBJECTS = {
-  ...{ package: PACKAGE_OBJECT, input: INPUT.object, output: 'runs/code/out/result' },
+  ...{ package: PACKAGE_OBJECT, input: INPUT.object, output: 'outputs/result' },
 };
 
 /** Every step has something to do, and no attempt is repeated. */
@@ -31,7 +31,7 @@ const REQUEST = {
   ttlSeconds: 3600,
   package: { uri: `gs://${BUCKET}/${PACKAGE_OBJECT}` },
   inputs: { '/in/in.csv': `gs://${BUCKET}/${INPUT.object}` },
-  outputs: { '/out': `gs://${BUCKET}/runs/code/out/` },
+  outputs: { '/out': `gs://${BUCKET}/outputs/` },
   retry: { preempted: 0, infrastructure: 0, outOfMemory: 0, failed: 0 },
 };
 
