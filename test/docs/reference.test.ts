@@ -59,6 +59,14 @@ function anchors(page: string): string[] {
   );
 }
 
+test('every prefix whose objects Terraform lets expire stands in the table of objects', () => {
+  const [, rules = ''] = readFileSync('terraform/storage.tf', 'utf8').split('lifetimes = [');
+  const prefixes = [...(rules.split(/^ {2}\]$/m)[0] ?? '').matchAll(/"(runs\/[a-z-]+\/)"/g)];
+  const objects = readFileSync('docs/reference.md', 'utf8').split('### Objects in the bucket')[1];
+  expect(prefixes.length).toBeGreaterThan(8);
+  for (const [, prefix] of prefixes) expect(objects).toContain(`| \`${prefix}`);
+});
+
 test('no two headings of the reference are alike: a link leads to the one that is meant', () => {
   const made = anchors('docs/reference.md');
   expect(made.length).toBeGreaterThan(30);

@@ -12,6 +12,7 @@ import {
 } from '#scripts/local-cloud/deployment/layout.ts';
 import { diskName, instanceName } from '#shared/plan/names.ts';
 import * as objects from '#shared/plan/objects.ts';
+import { TURNS_PREFIX } from '#shared/runs/jobs/turns.ts';
 
 const RUN = '<runId>';
 const ATTEMPT = '<attempt>' as unknown as number;
@@ -37,6 +38,7 @@ const OBJECTS: readonly (readonly [name: string, what: string])[] = [
   [objects.deadObject('<messageId>'), 'what could not be read, or was given up'],
   [`${objects.CODE_PREFIX}…`, 'packages, which runs may read'],
   [objects.offersObject('<machine type>'), 'the zones that offer it'],
+  [`${TURNS_PREFIX}<region>/…`, 'who may start an execution when'],
   [objects.DEPLOYMENT_OBJECT, 'whose bucket this is'],
 ];
 

@@ -15,7 +15,7 @@ export interface Pace {
   readonly backoffCapSeconds: number;
 }
 
-const PREFIX = 'runs/turns/';
+export const TURNS_PREFIX = 'runs/turns/';
 const TRIES_MAX = 50;
 const SWAPS_MAX = 5;
 const MINUTE_MS = 60_000;
@@ -79,7 +79,7 @@ export class Turns {
 
   #objectOf(region: string, slot: number): string {
     const minute = Math.floor((slot * this.#slotMs) / MINUTE_MS);
-    return `${PREFIX}${region}/${minute}/${slot}`;
+    return `${TURNS_PREFIX}${region}/${minute}/${slot}`;
   }
 
   /** Other instances hold the slot that was tried: on to the first of its minute that nobody has. */
@@ -131,7 +131,7 @@ export class Turns {
   }
 }
 
-const coolDownObject = (region: string) => `${PREFIX}${region}/cool-down.json`;
+const coolDownObject = (region: string) => `${TURNS_PREFIX}${region}/cool-down.json`;
 
 async function readCoolDown(store: ObjectStore, region: string): Promise<CoolDown | null> {
   const reply = await store.read(coolDownObject(region));
