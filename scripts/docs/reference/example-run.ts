@@ -4,8 +4,6 @@ import { markerObject, REJECTED_PREFIX, resultObject } from '#shared/plan/object
 import { Kernel } from '#test/simulation/kernel.ts';
 
 export const EXAMPLE_RUN_ID = 'forecast-2026-12-01.eu';
-/** The machine is asked for, and has not begun. */
-const ORDERED_MS = 1000;
 const LIFE_MS = 30 * 60_000;
 
 const REQUEST = {
@@ -28,15 +26,17 @@ export interface ReferenceRun {
 
 export async function playExampleRun(): Promise<ReferenceRun> {
   const kernel = new Kernel();
-  const read = (name: string | undefined) => JSON.parse(kernel.object(name ?? '') ?? 'null');
   kernel.request(REQUEST);
   kernel.request({ ...REQUEST, runId: 'misspelt', imagee: 'x' });
-  await kernel.run(ORDERED_MS);
-  const machine = kernel.inserts[0]?.body as InstanceBody;
-  const marker = read(markerObject(machine.name));
   await kernel.run(LIFE_MS);
+  const read = (name: string | undefined) => JSON.parse(kernel.object(name ?? '') ?? 'null');
+  const machine = kernel.inserts[0]?.body as InstanceBody;
   const [rejected] = kernel.objects(REJECTED_PREFIX);
-  const attributes = kernel.events().find((event) => event['ce-subject'] === EXAMPLE_RUN_ID) ?? {};
-  const result = read(resultObject(EXAMPLE_RUN_ID));
-  return { result, rejection: read(rejected), marker, attributes, machine };
+  return {
+    result: read(resultObject(EXAMPLE_RUN_ID)),
+    rejection: read(rejected),
+    marker: read(markerObject(machine.name)),
+    attributes: kernel.events().find((event) => event['ce-subject'] === EXAMPLE_RUN_ID) ?? {},
+    machine,
+  };
 }
