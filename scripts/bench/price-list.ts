@@ -1,6 +1,5 @@
-// Google's list prices, US dollars, us-central1 and Tier 1, without free tiers; as published in 2025
-// (cloud.google.com/storage/pricing, /pubsub/pricing, /run/pricing, /scheduler/pricing,
-// /stackdriver/pricing, /compute/vm-instance-pricing).
+// Google's list prices, US dollars, us-central1 (Cloud Run: Tier 1), without free tiers; each with the page
+// that says so, and how it was looked up there.
 
 export const LIST_PRICES = {
   /** Standard storage, single region: insert, list, rewrite, patch. Deletes are free. */
@@ -28,5 +27,33 @@ export const ASSUMPTIONS = {
 } as const;
 
 export const HOURS_A_MONTH = 730;
-/** Of a controller that is always on. */
-export const CONTROLLERS = { 'e2-small': 0.016751, 'e2-medium': 0.033503 } as const;
+/** Of a controller that is always on: half a vCPU and 2 GiB, one vCPU and 4 GiB. */
+export const CONTROLLERS = { 'e2-small': 0.016753, 'e2-medium': 0.033506 } as const;
+
+export interface Source {
+  readonly page: string;
+  /** The day on which the price was read there; null: a copy of the page that tells no day. */
+  readonly read: string | null;
+}
+
+type Priced = keyof typeof LIST_PRICES | keyof typeof CONTROLLERS | 'PUBSUB_BYTES_MIN';
+
+const RUN: Source = { page: 'cloud.google.com/run/pricing', read: null };
+const STORAGE: Source = { page: 'cloud.google.com/storage/pricing', read: '2026-09-20' };
+const PUBSUB: Source = { page: 'cloud.google.com/pubsub/pricing', read: '2026-09-20' };
+/** Cloud Billing Catalog: a core 0.02181159, a GiB 0.00292353 an hour. */
+const E2: Source = { page: 'cloud.google.com/skus (E2 Instance Core, Ram)', read: '2026-09-27' };
+
+export const SOURCES: Readonly<Record<Priced, Source>> = {
+  storageClassA: STORAGE,
+  storageClassB: STORAGE,
+  pubsubByte: PUBSUB,
+  PUBSUB_BYTES_MIN: { ...PUBSUB, read: null },
+  vcpuSecond: RUN,
+  gibSecond: RUN,
+  invocation: RUN,
+  loggingByte: { page: 'cloud.google.com/stackdriver/pricing', read: '2026-09-12' },
+  schedulerJobMonth: { page: 'cloud.google.com/scheduler/pricing', read: null },
+  'e2-small': E2,
+  'e2-medium': E2,
+};

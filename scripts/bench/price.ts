@@ -7,6 +7,7 @@ import {
   HOURS_A_MONTH,
   LIST_PRICES,
   PUBSUB_BYTES_MIN,
+  SOURCES,
 } from '#scripts/bench/price-list.ts';
 import { createLog } from '#shared/cloud/log.ts';
 import type { LogEvent } from '#shared/cloud/log-events.ts';
@@ -110,7 +111,9 @@ export async function benchPrice([runs = '100']: readonly string[]): Promise<voi
   print(
     `${pushSeconds} s a push, ${sweepSeconds} s a pass; a sweep every ${SWEEP_PERIOD_MS / 1000} s; no free tiers`,
   );
-  print('not counted: stored bytes, network, the machines themselves\n');
+  print('not counted: stored bytes, network, the machines themselves');
+  for (const line of sourceLines()) print(line);
+  print('');
   table(`1,000 runs (counted: ${count})`, thousand, {});
   const scheduler = { 'Cloud Scheduler': LIST_PRICES.schedulerJobMonth };
   table('a month at rest', month, scheduler);
@@ -120,6 +123,17 @@ export async function benchPrice([runs = '100']: readonly string[]): Promise<voi
       `${`a month of one ${type}, always on, without its disk`.padEnd(52)} ${usd.toFixed(2).padStart(9)} USD`,
     );
   }
+}
+
+/** One line a page: which prices are from there, and whether the day is known. */
+export function sourceLines(): readonly string[] {
+  const lines = Map.groupBy(Object.entries(SOURCES), ([, { page, read }]) => {
+    const when = read === null ? 'day of reading not known, to be checked' : `read on ${read}`;
+    return `${page}, ${when}`;
+  });
+  return [...lines].map(([source, entries]) => {
+    return `price of ${entries.map(([name]) => name).join(', ')}: ${source}`;
+  });
 }
 
 function table(

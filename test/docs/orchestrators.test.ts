@@ -8,7 +8,6 @@ import { describe, expect, test } from 'vitest';
 import { eventAttributes } from '#functions/notify/handler.ts';
 import { requestSchema } from '#scripts/docs/schemas.ts';
 import { compileAttributeFilter } from '#scripts/local-cloud/pubsub/filter.ts';
-import type { Rejection, RunResult } from '#shared/lifecycle/result.ts';
 import { readMessage } from '#shared/plan/message.ts';
 import { rejectedObject, resultObject } from '#shared/plan/objects.ts';
 import { planRun } from '#shared/plan/plan.ts';
@@ -82,18 +81,20 @@ test('objects and rights on the page have the names that the functions use', () 
   expect(page).toContain("objects/runs/$FOLDER/')");
 });
 
+type Announced = Parameters<typeof eventAttributes>[1];
+
 describe('the filters', () => {
   const plan = { project: 'p', deployment: 'mayfly' };
   const ended = (runId: string, status: string, team: string) =>
     eventAttributes(
       resultObject(runId),
-      { runId, status, labels: { team }, runtime: 'gce', phases: {} } as unknown as RunResult,
+      { runId, status, labels: { team }, runtime: 'gce', phases: {} } as unknown as Announced,
       plan,
     );
   const rejected = (runId: string) =>
     eventAttributes(
       rejectedObject(runId, '7'),
-      { runId, status: 'REJECTED', rejectedAt: '' } as unknown as Rejection,
+      { runId, status: 'REJECTED', rejectedAt: '' } as unknown as Announced,
       plan,
     );
   const events = {

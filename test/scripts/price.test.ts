@@ -1,7 +1,7 @@
 // The price of the control plane: counted operations by hand calculation × the list.
 import { expect, test } from 'vitest';
-import { beyond, countOperations, priceOf } from '#scripts/bench/price.ts';
-import { CONTROLLERS } from '#scripts/bench/price-list.ts';
+import { beyond, countOperations, priceOf, sourceLines } from '#scripts/bench/price.ts';
+import { CONTROLLERS, LIST_PRICES } from '#scripts/bench/price-list.ts';
 import { machineUsdPerHour } from '#shared/plan/cost.ts';
 
 test('prices by hand calculation', () => {
@@ -38,4 +38,16 @@ test('the controllers have the price that the catalogue makes of vCPUs and memor
   for (const [type, usd] of Object.entries(CONTROLLERS)) {
     expect(machineUsdPerHour(type, false)).toBeCloseTo(usd, 5);
   }
+});
+
+test('every price has its page, and it is told of which the day is not known', () => {
+  const lines = sourceLines();
+  for (const name of [...Object.keys(LIST_PRICES), ...Object.keys(CONTROLLERS)]) {
+    const [line = '', ...more] = lines.filter((one) => one.split(':')[0]?.includes(name));
+    expect(more).toEqual([]);
+    expect(line).toMatch(/: cloud\.google\.com\/.+, (read on 2026-\d\d-\d\d|day .* not known)/);
+  }
+  expect(lines).toContain(
+    'price of vcpuSecond, gibSecond, invocation: cloud.google.com/run/pricing, day of reading not known, to be checked',
+  );
 });
