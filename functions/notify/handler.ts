@@ -1,6 +1,6 @@
 // notify: a stateless translator. The arrival of a result or a rejection becomes one CloudEvent on
 // `run-events`; a repeat has the same id, so that subscribers can tell.
-import type { Rejection, RunResult } from '#shared/lifecycle/result.ts';
+import * as z from 'zod';
 import { REJECTED_PREFIX, RESULT_PREFIX } from '#shared/plan/objects.ts';
 import type { PushMessage } from '#shared/push/envelope.ts';
 import type { Outcome } from '#shared/push/outcome.ts';
@@ -8,6 +8,18 @@ import { type RunDeps, topicOf, traced } from '#shared/runs/deps.ts';
 import { readNotification } from '#shared/runs/notification.ts';
 
 const DONE: Outcome = { kind: 'done' };
+/** What an event tells of its data: of a result, or of a rejection. */
+const announced = z.object({
+  runId: z.string().nullable(),
+  status: z.string(),
+  runtime: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  phases: z.object({ endedAt: z.string().nullable() }).optional(),
+  rejectedAt: z.string().optional(),
+  traceparent: z.string().optional(),
+});
+type Announced = z.infer<typeof announced>;
+
 /** Pub/Sub takes 100 attributes a message; the others are the event's own. */
 const LABEL_ATTRIBUTES_MAX = 80;
 
@@ -32,24 +44,38 @@ export async function handleNotify(
     return DONE;
   }
   const body = new TextDecoder().decode(reply.bytes);
-  const result: RunResult | Rejection = JSON.parse(body);
-  const attributes = eventAttributes(object, result, deps.settings.plan);
+  const read = readAnnounced(body);
+  if (typeof read === 'string') {
+    deps.log('ERROR', 'result-ignored', `${object} is no result: ${read}`, { object });
+    return DONE;
+  }
+  const attributes = eventAttributes(object, read, deps.settings.plan);
   await deps.publisher.publish(
     topicOf(deps.settings.plan.deployment, 'run-events'),
     body,
     attributes,
   );
-  const { log } = traced(deps, result.traceparent);
+  const { log } = traced(deps, read.traceparent);
   log('INFO', 'event-published', attributes['ce-id'] ?? '', {
     runId: attributes['ce-subject'],
   });
   return DONE;
 }
 
+/** A text says why it is none: delivered again it would be none again. */
+function readAnnounced(body: string): Announced | string {
+  try {
+    const read = announced.safeParse(JSON.parse(body));
+    return read.success ? read.data : z.prettifyError(read.error);
+  } catch (error) {
+    return String(error);
+  }
+}
+
 /** The attributes of CloudEvents' Pub/Sub binding (1.0), and those that subscribers filter by. */
 export function eventAttributes(
   object: string,
-  body: RunResult | Rejection,
+  body: Announced,
   plan: { readonly project: string; readonly deployment: string },
 ): Record<string, string> {
   const rejected = object.startsWith(REJECTED_PREFIX);
@@ -59,8 +85,8 @@ export function eventAttributes(
       .split('/')
       .at(-1)
       ?.replace(/\.json$/, '') ?? '';
-  const time = 'rejectedAt' in body ? body.rejectedAt : body.phases.endedAt;
-  const labels = 'labels' in body ? Object.entries(body.labels) : [];
+  const time = body.rejectedAt ?? body.phases?.endedAt;
+  const labels = Object.entries(body.labels ?? {});
   return {
     'ce-specversion': '1.0',
     'ce-id': rejected ? `${subject}/rejected/${messageId}` : `${subject}/ended`,
@@ -73,7 +99,7 @@ export function eventAttributes(
     ...(body.traceparent ? { 'ce-traceparent': body.traceparent } : {}),
     status: body.status,
     deployment: plan.deployment,
-    ...('runtime' in body ? { runtime: body.runtime } : {}),
+    ...(body.runtime ? { runtime: body.runtime } : {}),
     ...Object.fromEntries(
       labels.slice(0, LABEL_ATTRIBUTES_MAX).map(([key, value]) => [`label-${key}`, value]),
     ),

@@ -129,9 +129,9 @@ export const LOG_EVENTS = {
     action: 'tell its publisher: the message names field, value and rule',
   },
   'result-ignored': {
-    severity: 'WARNING',
-    meaning: 'A notification did not lead to a result.',
-    action: 'check the notification of the bucket when it comes more than once',
+    severity: 'ERROR',
+    meaning: 'A notification did not lead to a result; ERROR when the object is none.',
+    action: "look for a foreign writer under runs/results/; else check the bucket's notifications",
   },
   'run-ended': {
     severity: 'NOTICE',
