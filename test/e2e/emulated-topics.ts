@@ -14,20 +14,18 @@ export interface EmulatedTopics {
   create(topic: string): Promise<void>;
   /** `policies`: further fields of the subscription. */
   subscribe(name: string, topic: string, policies?: object): Promise<void>;
-  /** Short names of all that are there. */
-  subscriptions(): Promise<readonly string[]>;
   /** Everything that has come since, acknowledged. */
   pull(name: string): Promise<readonly Received[]>;
 }
 
 export function emulatedTopics(host: string, project: string): EmulatedTopics {
   const base = `http://${host}/v1/projects/${project}`;
-  const send = async (method: string, path: string, body?: object) => {
+  const send = async (method: string, path: string, body: object) => {
     const reply = await fetch(`${base}/${path}`, {
       method,
       headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await reply.text();
     expect(reply.status, `${method} ${path}: ${text}`).toBe(200);
@@ -44,10 +42,6 @@ export function emulatedTopics(host: string, project: string): EmulatedTopics {
     async subscribe(name, topic, policies = {}) {
       const body = { ...policies, topic: `projects/${project}/topics/${topic}` };
       await send('PUT', `subscriptions/${name}`, body);
-    },
-    async subscriptions() {
-      const { subscriptions = [] } = await send('GET', 'subscriptions');
-      return subscriptions.map(({ name }: { name: string }) => name.split('/').at(-1));
     },
     async pull(name) {
       const path = `subscriptions/${name}`;

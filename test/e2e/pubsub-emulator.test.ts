@@ -2,7 +2,6 @@
 // is the broker's own affair. What it does not do (delivery counts, filters) nothing here may need.
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { layOutOnEmulator } from '#scripts/local-cloud/deployment/emulator.ts';
 import { uploadExampleData } from '#scripts/start/job.ts';
 import { countLeft, isNothing } from '#scripts/start/proof.ts';
 import { instanceName } from '#shared/plan/names.ts';
@@ -49,19 +48,6 @@ describe.skipIf(emulatorMissing)(`on Google’s Pub/Sub emulator${emulatorSuffix
       ({ method, name }) =>
         method === 'compute.instances.insert' && name.includes(instanceName('mayfly', runId, 1)),
     );
-
-  test('what a deployment lays out there is laid out again over an older one, and goes with it', async () => {
-    const { cloud, deployment } = scene.installation;
-    const other = { ...deployment, deployment: 'other' };
-    const emulator = deployment.pubsubUrl ?? '';
-    const older = await layOutOnEmulator(emulator, cloud, other);
-    const newer = await layOutOnEmulator(emulator, cloud, other);
-    const names = async () => (await topics.subscriptions()).filter((name) => /^other-/.test(name));
-    expect(await names()).toHaveLength(5);
-    await newer[Symbol.asyncDispose]();
-    expect(await names()).toEqual([]);
-    await older[Symbol.asyncDispose]();
-  });
 
   describe('told by the log sink', () => signalScenarios(() => scene));
   describe('by the command', () => commandScenarios(() => scene));

@@ -1,9 +1,11 @@
 // Another broker in place of the local cloud's own. Here a second local cloud stands for it: the paths are
 // Google's in both.
 import { expect, test } from 'vitest';
-import { findEmulator } from '#scripts/local-cloud/deployment/emulator.ts';
+import { findEmulator, layOutOnEmulator } from '#scripts/local-cloud/deployment/emulator.ts';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { eventually } from '#test/e2e/scene.ts';
+import { emulatorMissing, emulatorSuffix, startEmulator } from '#test/pubsub-emulator.ts';
+import { layOut } from '#test/scripts/mayfly/laid-out.ts';
 
 const PROJECT = 'local-project';
 const TOPIC = { project: PROJECT, topic: 'told' };
@@ -67,3 +69,27 @@ test('an address where no emulator answers is refused before anything starts', a
   }
   expect(await findEmulator({})).toBeNull();
 });
+
+test.skipIf(emulatorMissing)(
+  `a deployment is laid out on Google’s emulator over an older one, and goes with its end${emulatorSuffix}`,
+  async () => {
+    await using emulator = await startEmulator();
+    await using laidOut = await layOut(Date.now);
+    const { cloud, deployment } = laidOut;
+    const url = `http://${emulator.host}`;
+    const listed = async () => {
+      const reply = await fetch(`${url}/v1/projects/${PROJECT}/subscriptions`);
+      const { subscriptions = [] } = (await reply.json()) as { subscriptions?: object[] };
+      return subscriptions;
+    };
+    await using _older = await layOutOnEmulator(url, cloud, deployment);
+    const before = await listed();
+    expect(before).toHaveLength(5);
+    const newer = await layOutOnEmulator(url, cloud, deployment);
+    const after = await listed();
+    expect(after).toHaveLength(5);
+    expect(after).not.toEqual(before);
+    await newer[Symbol.asyncDispose]();
+    expect(await listed()).toEqual([]);
+  },
+);

@@ -21,6 +21,7 @@ const FUNCTION_URL = 'http://127.0.0.1:9';
 
 export interface LaidOut extends AsyncDisposable {
   readonly cloud: LocalCloud;
+  readonly deployment: LocalDeployment;
   /** Points the command at it. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -58,6 +59,7 @@ export async function layOut(nowMs: () => number, world: WorldChoices = {}): Pro
   );
   return {
     cloud,
+    deployment,
     environment: clientEnvironment(deployment),
     [Symbol.asyncDispose]: () => cloud[Symbol.asyncDispose](),
   };
