@@ -109,7 +109,7 @@ export const RESULT = z.object({
   cause: causes.describe('Why it ended.'),
   step: some(z.enum(STEPS), 'Where it ended.'),
   exitCode: some(z.int(), "The container's own code."),
-  detail: text('One sentence for a person.'),
+  detail: text('One sentence, or the last lines of the output.'),
   runtime: z.enum(['gce', 'cloudrun-jobs']).describe('Where it ran.'),
   labels: texts('As they stand on the machines.'),
   annotations: texts('As the request gave them.'),
