@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { securityPage } from '#scripts/docs/security.ts';
+import { SUBSCRIPTIONS } from '#scripts/local-cloud/deployment/layout.ts';
 import { SETTINGS } from '#shared/cloud/settings-table.ts';
 
 const page = readFileSync('docs/security.md', 'utf8');
@@ -23,11 +24,14 @@ test('every role of Google that Terraform binds stands on the page, and no other
 });
 
 test('every account that Terraform makes stands on the page', () => {
-  const names = /accounts = toset\(concat\(tolist\(local\.functions\), \[(.*)\]\)\)/.exec(
+  const named = /accounts = toset\(concat\(tolist\(local\.functions\), \[(.*)\]\)\)/.exec(
     terraform,
   );
-  const functions = /functions = toset\(\[(.*)\]\)/.exec(terraform);
-  const accounts = all(`${names?.[1]} ${functions?.[1]}`, /"([a-z-]+)"/g);
+  const functions = new Set([
+    'sweep',
+    ...SUBSCRIPTIONS.map((subscription) => subscription.function),
+  ]);
+  const accounts = [...functions, ...all(named?.[1] ?? '', /"([a-z-]+)"/g)];
   expect(accounts.length).toBe(11);
   for (const account of accounts) expect(page, account).toContain(`\`D-${account}\``);
 });
