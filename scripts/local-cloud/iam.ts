@@ -41,8 +41,9 @@ function covers(granted: string, permission: string): boolean {
 function isWithin(resource: string, prefix: string): boolean {
   const [before = '', after] = prefix.split('*');
   if (after === undefined) return resource.startsWith(prefix);
-  const rest = resource.slice(before.length).replace(/^[^/]+/, '');
-  return resource.startsWith(before) && rest.startsWith(after);
+  if (!resource.startsWith(before)) return false;
+  const [part] = /^[^/]+/.exec(resource.slice(before.length)) ?? [];
+  return part !== undefined && resource.startsWith(after, before.length + part.length);
 }
 
 /** The grant that covers exactly this, of several the one for the fewest names. */

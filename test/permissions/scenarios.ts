@@ -127,6 +127,7 @@ function lonelyDisk(kernel: Kernel, zone: string): void {
   kernel.call({ method: 'compute.disks.insert', params: { project, zone }, body });
 }
 
+const OWN_IMAGE = `projects/${project}/global/images/cos-with-tools`;
 const DATA = { inputs: { '/in/data': `gs://${bucket}/data/set/` } };
 const putData = (kernel: Kernel) => kernel.put('data/set/part-1', 'so many bytes');
 
@@ -210,6 +211,11 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'a machine', status: 'SUCCEEDED' },
   { name: 'a container that fails', options: guest({ exitCode: 7 }), status: 'FAILED' },
   { name: 'network tags', options: { settings: TAGGED }, status: 'SUCCEEDED' },
+  {
+    name: 'a boot image of the project’s own',
+    request: { ...REQUEST, resources: { ...REQUEST.resources, bootImage: OWN_IMAGE } },
+    status: 'SUCCEEDED',
+  },
   {
     name: 'inputs below a prefix',
     prepare: putData,

@@ -9,11 +9,11 @@ import {
   finishOperation,
   operationResource,
 } from '#scripts/local-cloud/compute/operations.ts';
+import { deniedParts } from '#scripts/local-cloud/compute/parts.ts';
 import { type Demand, place, type Verdict } from '#scripts/local-cloud/compute/placement.ts';
 import { rememberRequest, replayedOperation } from '#scripts/local-cloud/compute/requests.ts';
 import { type MachineState, placeKey } from '#scripts/local-cloud/compute/state.ts';
 import { checkInstance, isSpot } from '#scripts/local-cloud/compute/validation.ts';
-import { denied } from '#scripts/local-cloud/iam.ts';
 import {
   asArray,
   asObject,
@@ -30,7 +30,7 @@ export function createMachine(context: Context, call: Call): Reply {
   const body = asObject(call.body);
   const path = `projects/${project}/zones/${zone}/instances/${asString(body.name) ?? ''}`;
   const refusal =
-    deniedParts(context, call, path) ??
+    deniedParts(context, call) ??
     replayedOperation(context, call) ??
     checkRequestId(call.params.requestId) ??
     checkInstance(world.compute, world.options.compute, zone, body) ??
@@ -56,46 +56,6 @@ export function createMachine(context: Context, call: Call): Reply {
     machine.waiting.push(operation.name);
   }
   return ok(operationResource(world, operation));
-}
-
-/**
- * Each part of a machine has a permission of its own.
- * Source: the REST reference of instances.insert, "IAM Permissions".
- */
-function deniedParts(context: Context, call: Call, path: string): Reply | null {
-  const { project = '', zone = '' } = call.params;
-  const body = asObject(call.body);
-  const disks = asArray(body.disks).map((disk) => asObject(asObject(disk).initializeParams));
-  const networks = asArray(body.networkInterfaces).map(asObject);
-  const accounts = asArray(body.serviceAccounts).map((account) =>
-    asString(asObject(account).email),
-  );
-  const place = `projects/${project}/zones/${zone}`;
-  const demanded: [permission: string, resource: string, isDemanded: boolean][] = [
-    ['compute.instances.create', path, true],
-    ['compute.instances.setLabels', path, body.labels !== undefined],
-    ['compute.instances.setMetadata', path, body.metadata !== undefined],
-    ['compute.instances.setTags', path, body.tags !== undefined],
-    ['compute.instances.setServiceAccount', path, accounts.length > 0],
-    ['compute.disks.create', `${place}/disks/`, disks.length > 0],
-    ['compute.disks.setLabels', `${place}/disks/`, disks.some((disk) => disk.labels !== undefined)],
-    ['compute.subnetworks.use', `projects/${project}/regions/`, networks.length > 0],
-    [
-      'compute.subnetworks.useExternalIp',
-      `projects/${project}/regions/`,
-      networks.some((network) => asArray(network.accessConfigs).length > 0),
-    ],
-    ...accounts.map((email): [string, string, boolean] => [
-      'iam.serviceAccounts.actAs',
-      `projects/-/serviceAccounts/${email}`,
-      true,
-    ]),
-  ];
-  for (const [permission, resource, isDemanded] of demanded) {
-    const refusal = isDemanded ? denied(context, call.principal, permission, resource) : null;
-    if (refusal !== null) return refusal;
-  }
-  return null;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -1,4 +1,5 @@
-// Executions, tasks and operations of the Cloud Run Admin API (v2).
+// Executions, tasks and operations of the Cloud Run Admin API (v2). Source of each method's right: "Cloud Run
+// IAM permissions".
 import { refuseRpc } from '#scripts/local-cloud/api-errors.ts';
 import {
   type Call,

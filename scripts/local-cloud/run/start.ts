@@ -1,6 +1,7 @@
 // jobs.run: judges the overrides, counts the call against the quota, and makes an execution whose name
 // the platform chooses. There is no idempotency key: each accepted call makes one.
-// Source: the REST reference of projects.locations.jobs.run, and the message of Cloud Run's quotas.
+// Source: the REST reference of projects.locations.jobs.run, the message of Cloud Run's quotas, and "Cloud
+// Run IAM permissions" for the two rights.
 import { refuseRpc } from '#scripts/local-cloud/api-errors.ts';
 import {
   type Call,
