@@ -2,7 +2,12 @@
 # stands on the Cloud Run service behind the function (the function itself takes none).
 locals {
   # Cloud Run's address of a service that can be told before the service is there, so that a function
-  # can be given its own audience.
+  # can be given its own audience. Every service has it beside one with a hash, a function's too, as long
+  # as name and project number have 63 characters together (cloud.google.com/run/docs/triggering/https-request,
+  # "Deterministic URL"): here at most 16 + 9 + 1 + 12. Cloud Run takes a token for the service's own
+  # run.app address, whatever else is configured (…/run/docs/configuring/custom-audiences); subscriptions
+  # and scheduler ask for tokens for this one, and the functions compare with this one exactly. A
+  # service whose default address is disabled gets no pushes.
   urls = { for name in local.functions : name => "https://${var.deployment}-${name}-${local.number}.${var.region}.run.app" }
 
   sizes = { for name in local.functions : name => {
@@ -16,7 +21,7 @@ locals {
   worker_emails = concat([google_service_account.this["worker"].email], var.worker_accounts)
 
   # Names that the code knows; a test holds the two together.
-  environment = merge(var.settings, {
+  environment = {
     MAYFLY_PROJECT                       = var.project
     MAYFLY_BUCKET                        = google_storage_bucket.this.name
     MAYFLY_DEPLOYMENT                    = var.deployment
@@ -31,7 +36,12 @@ locals {
     MAYFLY_DISK_KMS_KEY                  = var.kms_key == null ? "" : var.kms_key
     MAYFLY_PUSH_MODE                     = "platform"
     MAYFLY_PUSH_SERVICE_ACCOUNTS         = google_service_account.this["push"].email
-  })
+  }
+  environments = { for name in local.functions : name => merge(local.environment, {
+    MAYFLY_PUSH_AUDIENCE      = local.urls[name]
+    MAYFLY_PUSH_SUBSCRIPTIONS = join(",", [for key, subscription in local.subscriptions : "${var.deployment}-${key}" if subscription.function == name])
+  }) }
+  settings_twice = setintersection(keys(var.settings), flatten([for own in local.environments : keys(own)]))
 }
 
 resource "google_cloudfunctions2_function" "this" {
@@ -63,16 +73,13 @@ resource "google_cloudfunctions2_function" "this" {
     min_instance_count               = local.sizes[each.key].min_instances
     max_instance_count               = local.sizes[each.key].max_instances
     timeout_seconds                  = each.key == "sweep" ? 1800 : 600
-    environment_variables = merge(local.environment, {
-      MAYFLY_PUSH_AUDIENCE      = local.urls[each.key]
-      MAYFLY_PUSH_SUBSCRIPTIONS = join(",", [for name, subscription in local.subscriptions : "${var.deployment}-${name}" if subscription.function == each.key])
-    })
+    environment_variables            = merge(var.settings, local.environments[each.key])
   }
 
   lifecycle {
     precondition {
-      condition     = length(setintersection(keys(var.settings), local.own_settings)) == 0
-      error_message = "`settings` names what Terraform sets by variables of its own: ${join(", ", setintersection(keys(var.settings), local.own_settings))}."
+      condition     = length(local.settings_twice) == 0
+      error_message = "`settings` names what Terraform sets by variables of its own: ${join(", ", local.settings_twice)}."
     }
     precondition {
       condition     = var.network.create || length(setsubtract(var.regions, keys(var.subnetworks))) == 0
@@ -82,15 +89,6 @@ resource "google_cloudfunctions2_function" "this" {
   # A function that starts before its rights are there fails its first requests; they are delivered again.
   depends_on = [
     google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment, google_project_iam_member.build,
-  ]
-}
-
-locals {
-  own_settings = [
-    "MAYFLY_PROJECT", "MAYFLY_BUCKET", "MAYFLY_DEPLOYMENT", "MAYFLY_REGIONS", "MAYFLY_SUBNETWORKS",
-    "MAYFLY_WORKER_SERVICE_ACCOUNTS", "MAYFLY_JOBS_READER_SERVICE_ACCOUNT", "MAYFLY_JOBS_UPLOADER_SERVICE_ACCOUNT",
-    "MAYFLY_JOBS_GPU_JOBS", "MAYFLY_RETENTION_DAYS", "MAYFLY_DISK_KMS_KEY", "MAYFLY_PUSH_MODE",
-    "MAYFLY_PUSH_SERVICE_ACCOUNTS", "MAYFLY_PUSH_AUDIENCE", "MAYFLY_PUSH_SUBSCRIPTIONS", "MAYFLY_SWEEP_PERIOD_SECONDS",
   ]
 }
 

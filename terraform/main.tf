@@ -8,12 +8,12 @@ locals {
   bucket = coalesce(var.bucket, "${var.project}-${var.deployment}")
   number = data.google_project.this.number
 
-  functions = toset(["submit", "finalize", "sweep", "signals", "notify"])
-
-  # Jobs and log filters come from the code: `npm run docs` writes the file, a test compares.
+  # Functions, APIs, topics, Jobs and log filters come from the code: `npm run docs` writes the file, a
+  # test compares.
   inventory = jsondecode(replace(replace(
     file("${path.module}/inventory.json"), "{deployment}", var.deployment), "{bucket}", local.bucket
   ))
+  functions = toset(local.inventory.functions)
   jobs = merge([
     for region in var.regions : {
       for job in local.inventory.jobs : "${region}/${job.name}" => merge(job, { region = region })
@@ -44,14 +44,11 @@ data "google_storage_project_service_account" "this" {
 }
 
 resource "google_project_service" "this" {
-  for_each = toset(concat([
-    "artifactregistry.googleapis.com", "cloudbuild.googleapis.com", "cloudfunctions.googleapis.com",
-    "cloudscheduler.googleapis.com", "compute.googleapis.com", "iam.googleapis.com",
-    "iamcredentials.googleapis.com", "logging.googleapis.com", "monitoring.googleapis.com",
-    "policytroubleshooter.googleapis.com", "pubsub.googleapis.com", "run.googleapis.com",
-    "secretmanager.googleapis.com", "storage.googleapis.com",
-    ], var.budget == null ? [] : ["billingbudgets.googleapis.com"],
-  var.kms_key == null ? [] : ["cloudkms.googleapis.com"]))
+  for_each = toset(concat(
+    local.inventory.services,
+    var.budget == null ? [] : ["billingbudgets.googleapis.com"],
+    var.kms_key == null ? [] : ["cloudkms.googleapis.com"],
+  ))
   project            = var.project
   service            = each.key
   disable_on_destroy = false

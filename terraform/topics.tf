@@ -1,15 +1,8 @@
 # Topics, and the push subscriptions that bring each message to its function. Every delivery uses a
 # subscription of ours: deadline 600 s, back-off 10-600 s, no expiry.
 locals {
-  topics = toset(["run-requests", "run-status", "run-signals", "run-results", "run-events", "dead"])
-  day    = 86400
-  subscriptions = {
-    submit   = { topic = "run-requests", function = "submit", path = "/", days = 31 }
-    finalize = { topic = "run-status", function = "finalize", path = "/", days = 1 }
-    signals  = { topic = "run-signals", function = "signals", path = "/", days = 1 }
-    notify   = { topic = "run-results", function = "notify", path = "/", days = 31 }
-    dead     = { topic = "dead", function = "submit", path = "/dead", days = 31 }
-  }
+  topics        = toset(local.inventory.topics)
+  subscriptions = { for subscription in local.inventory.subscriptions : subscription.name => subscription }
 }
 
 resource "google_pubsub_topic" "this" {
@@ -27,7 +20,7 @@ resource "google_pubsub_subscription" "this" {
   name                       = "${var.deployment}-${each.key}"
   topic                      = google_pubsub_topic.this[each.value.topic].id
   ack_deadline_seconds       = 600
-  message_retention_duration = "${each.value.days * local.day}s"
+  message_retention_duration = "${each.value.retentionSeconds}s"
   labels                     = { managed-by = "mayfly", deployment = var.deployment }
 
   expiration_policy {
@@ -39,7 +32,7 @@ resource "google_pubsub_subscription" "this" {
   }
   # Only a request must never be lost in silence; of the others the sweep is the net.
   dynamic "dead_letter_policy" {
-    for_each = each.value.topic == "run-requests" ? [google_pubsub_topic.this["dead"].id] : []
+    for_each = each.value.deadLetters ? [google_pubsub_topic.this["dead"].id] : []
     content {
       dead_letter_topic     = dead_letter_policy.value
       max_delivery_attempts = 100
@@ -68,7 +61,7 @@ resource "google_pubsub_topic_iam_member" "dead_letters" {
 }
 
 resource "google_pubsub_subscription_iam_member" "dead_letters" {
-  for_each     = { for name, subscription in local.subscriptions : name => subscription if subscription.topic == "run-requests" }
+  for_each     = { for name, subscription in local.subscriptions : name => subscription if subscription.deadLetters }
   project      = var.project
   subscription = google_pubsub_subscription.this[each.key].name
   role         = "roles/pubsub.subscriber"

@@ -15,9 +15,8 @@ import {
 } from '#scripts/bench/cold-start.ts';
 import { median } from '#scripts/bench/measure.ts';
 import { localAccount } from '#scripts/local-cloud/deployment/environment.ts';
-import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/function-processes.ts';
 import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
-import type { FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
 
 const ROUNDS = 9;
 const RATIO_AIM = 1.5;

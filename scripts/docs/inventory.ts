@@ -1,8 +1,14 @@
-// `terraform/inventory.json`: what Terraform makes from the code's own tables, the Jobs of Cloud Run and
-// the filters of the log sinks. `{deployment}`, `{bucket}` and `{region}` stand for the deployment's own.
+// `terraform/inventory.json`: what Terraform makes from the code's own tables: functions, APIs, topics
+// with their subscriptions, the Jobs of Cloud Run and the filters of the log sinks. `{deployment}`, `{bucket}` and `{region}` stand for the deployment's own.
 import { completionFilter, taskEventFilter } from '#functions/signals/job-entry.ts';
 import { signalFilter } from '#functions/signals/signal.ts';
 import { localSettings } from '#scripts/local-cloud/deployment/environment.ts';
+import {
+  FUNCTION_NAMES,
+  SERVICES,
+  SUBSCRIPTIONS,
+  TOPICS,
+} from '#scripts/local-cloud/deployment/layout.ts';
 import { jobDefinitions } from '#shared/plan/jobs-inventory.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
 
@@ -23,6 +29,10 @@ function inventorySettings(): PlanSettings {
 export function inventoryFile(): string {
   const settings = inventorySettings();
   const inventory = {
+    functions: FUNCTION_NAMES,
+    services: SERVICES,
+    topics: TOPICS,
+    subscriptions: SUBSCRIPTIONS,
     jobs: jobDefinitions(settings, '{region}'),
     filters: {
       signals: signalFilter(settings.deployment),

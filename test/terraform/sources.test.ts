@@ -18,13 +18,6 @@ test('every variable that Terraform gives a function is a setting, and none that
   expect(given).toEqual(expect.arrayContaining([...needed, ...push]));
 });
 
-test('what Terraform gives a function cannot be given in settings as well', () => {
-  const text = read('functions.tf');
-  const given = [...text.matchAll(/\b(MAYFLY_\w+)\s*=\s/g)].map(([, name]) => name);
-  const refused = [...text.matchAll(/"(MAYFLY_\w+)"/g)].map(([, name]) => name);
-  expect(refused.toSorted()).toEqual([...new Set(given)].toSorted());
-});
-
 test('every event that metrics and alerts filter by is one that the code writes', () => {
   const text = sources.map(read).join('\n');
   const filters = [...text.matchAll(/jsonPayload\.event=(\\"[^\\]+\\"|\([^)]*\))/g)];

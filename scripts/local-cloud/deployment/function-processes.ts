@@ -3,15 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import type { FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
 
-export const FUNCTION_NAMES: readonly FunctionName[] = [
-  'submit',
-  'finalize',
-  'signals',
-  'notify',
-  'sweep',
-];
 const START_TIMEOUT_MS = 60_000;
 const STOP_TIMEOUT_MS = 10_000;
 

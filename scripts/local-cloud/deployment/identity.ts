@@ -1,14 +1,12 @@
 // The other half of a laid out deployment: the APIs that are enabled, its accounts, its functions as the
 // platform lists them, and what Google's own agents and the push account may do with its parts.
-import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/function-processes.ts';
-import type { LocalDeployment, SetUpCall } from '#scripts/local-cloud/deployment/layout.ts';
+import {
+  FUNCTION_NAMES,
+  type LocalDeployment,
+  SERVICES,
+  type SetUpCall,
+} from '#scripts/local-cloud/deployment/layout.ts';
 
-/** In the order of Google's catalogue; `doctor` asks for each. */
-const SERVICES = [
-  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudscheduler', 'compute', 'iam'],
-  ...['iamcredentials', 'logging', 'policytroubleshooter', 'pubsub', 'run', 'secretmanager'],
-  ...['serviceusage', 'storage'],
-];
 const ACCOUNTS = [
   ...FUNCTION_NAMES,
   ...['push', 'worker', 'jobs-task', 'jobs-reader', 'jobs-uploader'],
@@ -23,7 +21,7 @@ export function identityCalls(
   const { project, deployment: name } = deployment;
   const post = (path: string, body: object = {}): SetUpCall => ({ verb: 'POST', path, body });
   return [
-    ...SERVICES.map((api) => post(`/v1/projects/${project}/services/${api}.googleapis.com:enable`)),
+    ...SERVICES.map((api) => post(`/v1/projects/${project}/services/${api}:enable`)),
     ...ACCOUNTS.map((account) =>
       post(`/v1/projects/${project}/serviceAccounts`, { accountId: `${name}-${account}` }),
     ),

@@ -15,13 +15,11 @@ import {
   localEnvironment,
   localSettings,
 } from '#scripts/local-cloud/deployment/environment.ts';
-import {
-  FUNCTION_NAMES,
-  startFunctions,
-} from '#scripts/local-cloud/deployment/function-processes.ts';
+import { startFunctions } from '#scripts/local-cloud/deployment/function-processes.ts';
 import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
 import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
 import {
+  FUNCTION_NAMES,
   type FunctionName,
   type LocalDeployment,
   layOutDeployment,

@@ -12,7 +12,16 @@ import {
   RESULT_PREFIX,
 } from '#shared/plan/objects.ts';
 
-export type FunctionName = 'submit' | 'finalize' | 'signals' | 'sweep' | 'notify';
+/** Terraform reads these lists too, from `terraform/inventory.json`. */
+export const FUNCTION_NAMES = ['submit', 'finalize', 'signals', 'notify', 'sweep'] as const;
+export type FunctionName = (typeof FUNCTION_NAMES)[number];
+
+/** The APIs that have to be enabled, those that doctor asks among them. */
+export const SERVICES = [
+  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudscheduler', 'compute', 'iam'],
+  ...['iamcredentials', 'logging', 'monitoring', 'policytroubleshooter', 'pubsub', 'run'],
+  ...['secretmanager', 'serviceusage', 'storage'],
+].map((name) => `${name}.googleapis.com`);
 
 export interface LocalDeployment {
   /** Of the local cloud; no trailing slash. */

@@ -1,7 +1,8 @@
 // The accounts, and what each may do: every line of the table that Terraform makes its roles from.
 import { GRANT_ROWS, type GrantRow } from '#scripts/local-cloud/deployment/grants.ts';
+import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/layout.ts';
 import { type Access, checkAccess } from '#scripts/mayfly/doctor/access.ts';
-import { accountOf, type Deployed, FUNCTIONS } from '#scripts/mayfly/doctor/deployed.ts';
+import { accountOf, type Deployed } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
 import { eachOf, judgeAnswer } from '#scripts/mayfly/doctor/reader.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
@@ -12,7 +13,9 @@ const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
 export function checkAccounts(deployed: Deployed): Promise<Finding[]> {
   const { reader, project } = deployed;
   const emails = new Set([
-    ...[...FUNCTIONS, 'push', ...jobsAccounts(deployed)].map((name) => accountOf(deployed, name)),
+    ...[...FUNCTION_NAMES, 'push', ...jobsAccounts(deployed)].map((name) =>
+      accountOf(deployed, name),
+    ),
     ...workersOf(deployed),
   ]);
   return eachOf([...emails], async (email) => {
@@ -65,7 +68,7 @@ export async function checkPermissions(
 /** The worst answer of all places where the account needs the permission. */
 async function ask(deployed: Deployed, check: string, asked: readonly Access[]) {
   const findings = await eachOf(asked, (access) =>
-    checkAccess(deployed.reader, check, access, fixOf(deployed, access)),
+    checkAccess(deployed.reader, check, access, fixOf(access)),
   );
   const worst = ['fault', 'unknown', 'ok']
     .map((state) => findings.find((finding) => finding.state === state))
@@ -73,21 +76,18 @@ async function ask(deployed: Deployed, check: string, asked: readonly Access[]) 
   return worst === undefined ? [] : [worst];
 }
 
-function fixOf({ project }: Deployed, { permission, principal, resource }: Access): string {
+function fixOf({ permission, principal, resource }: Access): string {
   if (!permission.startsWith('artifactregistry.')) {
     return `mayfly deploy (gives ${permission} to ${principal})`;
   }
   const member = `--member=serviceAccount:${principal} --role=roles/artifactregistry.reader`;
   const [, home, location, repository] =
     /projects\/(.+)\/locations\/(.+)\/repositories\/(.+)$/.exec(resource) ?? [];
-  return repository === undefined
-    ? `gcloud projects add-iam-policy-binding ${project} ${member}`
-    : `gcloud artifacts repositories add-iam-policy-binding ${repository} --project=${home} --location=${location} ${member}`;
+  return `gcloud artifacts repositories add-iam-policy-binding ${repository} --project=${home} --location=${location} ${member}`;
 }
 
-/** Without images to ask for: the whole project, whose repositories then need nothing of their own. */
-function repositoriesOf({ project, used }: Deployed): readonly string[] {
-  if (used.images.length === 0) return [projectName(project)];
+/** The right is a repository's, so without images there is nothing to ask for. */
+function repositoriesOf({ used }: Deployed): readonly string[] {
   return used.images.map((image) => {
     const [, location, home, repository] =
       /^([a-z0-9-]+)-docker\.pkg\.dev\/([^/]+)\/([^/]+)\//.exec(image) ?? [];

@@ -1,14 +1,12 @@
 // What the checks are about: the names of one deployment, its functions as the platform lists them, and
 // the settings that those functions were given, from which all the rest follows.
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
 import { asObject, asString, asStringMap } from '#scripts/local-cloud/json.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
 import { judgeAnswer, type Reader } from '#scripts/mayfly/doctor/reader.ts';
 import type { Target } from '#scripts/mayfly/target.ts';
 import { readSettings, type Settings } from '#shared/cloud/config.ts';
 import { SettingsError } from '#shared/cloud/settings-reader.ts';
-
-export const FUNCTIONS = ['submit', 'finalize', 'signals', 'sweep', 'notify'] as const;
-export type FunctionName = (typeof FUNCTIONS)[number];
 
 export interface Names extends Target {
   /** Of functions, bucket and scheduler job. */
@@ -63,12 +61,12 @@ export async function readServices({ project }: Names, reader: Reader) {
 }
 
 /** Looks at the functions first: their settings say what all the other checks compare with. */
-export async function readFunctions(names: Names, reader: Reader) {
+export async function readFunctions(names: Names, reader: Reader, number: string | null) {
   const findings: Finding[] = [];
   const urls = new Map<FunctionName, readonly string[]>();
   const audiences = new Map<FunctionName, string>();
   let settings: Settings | null = null;
-  for (const name of FUNCTIONS) {
+  for (const name of FUNCTION_NAMES) {
     const check = `function ${names.deployment}-${name}`;
     const path = `v2/projects/${names.project}/locations/${names.region}/functions/${names.deployment}-${name}`;
     const answer = await reader.get('CLOUDFUNCTIONS', path);
@@ -79,7 +77,7 @@ export async function readFunctions(names: Names, reader: Reader) {
         const { state, stateMessages, url } = body;
         const config = asObject(body.serviceConfig);
         const texts = [config.uri, url].filter((text) => typeof text === 'string' && text !== '');
-        urls.set(name, texts as string[]);
+        urls.set(name, [...(texts as string[]), ...predictableUrls(names, name, number)]);
         const read = tryRead(asStringMap(config.environmentVariables));
         if (typeof read === 'string') return fault(`${check} settings`, read, missing);
         settings ??= read;
@@ -98,6 +96,10 @@ export async function readFunctions(names: Names, reader: Reader) {
   }
   return { findings, urls, audiences, settings: settings as Settings | null };
 }
+
+/** Every service has this address beside the one that is listed, and pushes go there (functions.tf). */
+const predictableUrls = ({ deployment, region }: Names, name: string, number: string | null) =>
+  number === null ? [] : [`https://${deployment}-${name}-${number}.${region}.run.app`];
 
 function tryRead(variables: Readonly<Record<string, string>>): Settings | string {
   try {

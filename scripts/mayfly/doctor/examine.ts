@@ -39,7 +39,7 @@ export async function examine(
   looking('APIs');
   const services = await readServices(names, reader);
   looking('functions');
-  const { findings: functions, ...read } = await readFunctions(names, reader);
+  const { findings: functions, ...read } = await readFunctions(names, reader, services.number);
   const { settings } = read;
   const deployed: Deployed = { ...names, reader, number: services.number, ...read };
   looking('topics, subscriptions, accounts');

@@ -1,23 +1,17 @@
 // APIs, quotas, the Jobs of the second runtime, and this computer's clock.
+import { SERVICES } from '#scripts/local-cloud/deployment/layout.ts';
 import { asArray, asNumber, asObject, asString, lastPart } from '#scripts/local-cloud/json.ts';
 import type { Deployed } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok, unknown, warning } from '#scripts/mayfly/doctor/finding.ts';
 import { type Answer, type Reader, unreadable } from '#scripts/mayfly/doctor/reader.ts';
 import { diffInventory } from '#shared/plan/jobs-inventory.ts';
 
-const SERVICES = [
-  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudscheduler', 'compute', 'iam'],
-  ...['iamcredentials', 'logging', 'pubsub', 'run', 'secretmanager', 'storage'],
-].map((name) => `${name}.googleapis.com`);
-/** Wanted by doctor alone. */
-const TROUBLESHOOTER = 'policytroubleshooter.googleapis.com';
-
 export function checkServices(
   project: string,
   { answer, enabled }: { readonly answer: Answer; readonly enabled: ReadonlySet<string> },
 ): Finding[] {
   if (answer.kind === 'unknown') return [unreadable('apis', answer.error)];
-  return [...SERVICES, TROUBLESHOOTER].map((name) =>
+  return SERVICES.map((name) =>
     enabled.has(name)
       ? ok(`api ${name}`, 'enabled')
       : fault(

@@ -214,6 +214,7 @@ const ACCOUNTS: readonly PlantedFault[] = [
   {
     name: 'workers may not pull images',
     plant: policy(`/v3/projects/${LOCAL_PROJECT}`),
+    flags: ['--image', `europe-docker.pkg.dev/${LOCAL_PROJECT}/team/app:1`],
     check: 'permission worker: artifactregistry.repositories.downloadArtifacts',
     fix: 'roles/artifactregistry.reader',
   },

@@ -82,4 +82,6 @@ export interface PlantedFault {
   /** Words of the fix. */
   readonly fix: string;
   readonly state?: 'warning';
+  /** With which doctor is called. */
+  readonly flags?: readonly string[];
 }

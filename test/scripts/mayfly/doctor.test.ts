@@ -4,11 +4,11 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { LOCAL_PROJECT } from '#scripts/local-cloud/deployment/environment.ts';
+import { LOCAL_PROJECT, LOCAL_REGION } from '#scripts/local-cloud/deployment/environment.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
 import { FAULTS } from '#test/scripts/mayfly/doctor-faults.ts';
-import type { Send } from '#test/scripts/mayfly/doctor-plants.ts';
+import { policy, push, type Send, subscription } from '#test/scripts/mayfly/doctor-plants.ts';
 import { layOut as layOutAt } from '#test/scripts/mayfly/laid-out.ts';
 import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 
@@ -49,16 +49,28 @@ test('P126: a right set-up has no finding: 0 false alarms, exit 0', async () => 
   expect(new Set(names).size).toBe(names.length);
 });
 
+test('what Terraform makes and no table tells is no finding: rights on repositories alone, addresses that can be told before a service is there', async () => {
+  const { environment, send } = await layOut();
+  await policy(`/v3/projects/${LOCAL_PROJECT}`)(send);
+  // The project's number is the local cloud's; the service is listed under another address.
+  const address = `https://mayfly-finalize-100000000001.${LOCAL_REGION}.run.app/`;
+  await subscription(
+    'finalize',
+    push((config) => ({ ...config, pushEndpoint: address })),
+  )(send);
+  expect((await examine(environment)).wrong).toEqual([]);
+});
+
 test('there are at least 25 planted faults, each with a name of its own', () => {
   expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
   expect(FAULTS.length).toBeGreaterThanOrEqual(25);
 });
 
 test.each(FAULTS.map((fault) => [fault.name, fault] as const))('%s', async (_, planted) => {
-  const { plant, check, fix, state = 'fault' } = planted;
+  const { plant, flags = [], check, fix, state = 'fault' } = planted;
   const { environment, send } = await layOut();
   await plant(send);
-  const { code, wrong } = await examine(environment);
+  const { code, wrong } = await examine(environment, flags);
   expect(wrong.map((finding) => finding.check)).toEqual([check]);
   expect(wrong[0]).toMatchObject({ state, fix: expect.stringContaining(fix) });
   expect(wrong[0]?.fix).not.toContain('\n');
