@@ -105,7 +105,10 @@ function exitCodesPart(): string {
   const rows = [
     [exits.EXIT_DONE, 'done'],
     [exits.EXIT_USAGE, 'the command line or the request is wrong; nothing was sent'],
-    [exits.EXIT_REFUSED, 'refused by the platform, or it could not be reached'],
+    [
+      exits.EXIT_REFUSED,
+      'refused by the platform, or it could not be reached; doctor: a fault is there',
+    ],
     [exits.EXIT_NOT_FOUND, 'nothing found'],
     [exits.EXIT_INTERRUPTED, 'Ctrl-C'],
   ] as const;
