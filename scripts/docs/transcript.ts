@@ -1,7 +1,7 @@
 // The page of every verb as a new user would call it: the command itself, on deployments in the local
 // cloud with a virtual clock, so that the text is the same each time.
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { callIn, type Place, type Step } from '#scripts/docs/transcript/place.ts';
 import { FILES, SECTIONS } from '#scripts/docs/transcript/steps.ts';
 
@@ -23,7 +23,9 @@ export async function transcriptPage(): Promise<string> {
         open = await section.open();
         opener = section.open;
         for (const [name, value] of Object.entries(FILES)) {
-          await writeFile(join(open.folder, name), `${JSON.stringify(value)}\n`);
+          const path = join(open.folder, name);
+          await mkdir(dirname(path), { recursive: true });
+          await writeFile(path, typeof value === 'string' ? value : `${JSON.stringify(value)}\n`);
         }
       }
       parts.push(`## ${section.title}\n`, ...(section.text === '' ? [] : [`${section.text}\n`]));

@@ -19,7 +19,7 @@ export const planVerb: Verb = {
   takesRest: true,
   summary: 'shows what a request would make, and its price; calls nothing',
   details: [
-    'The same flags as for submit. What the settings lack comes from the local cloud’s values, with a',
+    'Flags of the request as for submit. What the settings lack comes from the local cloud’s values, with a',
     'warning; a request without a runId is planned as run-preview, the nonce is zeros.',
   ],
   flags: {

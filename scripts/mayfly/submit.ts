@@ -3,6 +3,7 @@ import { sameJson } from '#functions/submit/same-json.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { refuseFaults } from '#scripts/mayfly/check-request.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
+import { packCode } from '#scripts/mayfly/code.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { type RequestFields, readRequest } from '#scripts/mayfly/request-file.ts';
 import { REQUEST_FLAGS } from '#scripts/mayfly/request-flags.ts';
@@ -24,26 +25,38 @@ export const submitVerb: Verb = {
     'The request comes from FILE, from stdin (-), from flags, or from both: flags win. Words after --',
     'become the container’s arguments. A request without a runId gets one, so that a repeated',
     'delivery never makes a second run. What no deployment could take is refused before it is sent.',
+    '--code stores all files of a folder (but .git and __pycache__; 16 MiB at most) as the package that',
+    'the container finds in MAYFLY_PACKAGE_DIR; a folder that is stored already is not sent again.',
   ],
-  flags: { wait: { help: 'watch the run, end with its exit code' }, ...REQUEST_FLAGS },
+  flags: {
+    wait: { help: 'watch the run, end with its exit code' },
+    code: { value: 'DIR', help: 'a folder to send along as the package' },
+    ...REQUEST_FLAGS,
+  },
   run: submit,
 };
 
 async function submit(call: Call, terminal: Terminal): Promise<number> {
   const fields = await readRequest(call, terminal);
   const cloud = openCloud(await requireTarget(call, terminal), terminal);
-  return sendRequest(cloud, { call, terminal, fields });
+  const folder = call.text('code');
+  if (folder === null) return sendRequest(cloud, { call, terminal, fields });
+  const code = await packCode(folder, cloud, terminal);
+  const packed = { ...fields, ...code.fields };
+  return sendRequest(cloud, { call, terminal, fields: packed, before: code.store });
 }
 
 export interface Submission {
   readonly call: Call;
   readonly terminal: Terminal;
   readonly fields: RequestFields;
+  /** What the run needs to be there; done once the request is found to be right. */
+  readonly before?: () => Promise<void>;
 }
 
 /** Checks the request, sends it, and watches it where the caller asked for that; gives the exit code. */
 export async function sendRequest(cloud: Cloud, submission: Submission): Promise<number> {
-  const { call, terminal, fields } = submission;
+  const { call, terminal, fields, before } = submission;
   const runId =
     fields.runId === undefined
       ? makeRunId(cloud.clock, cloud.entropy)
@@ -59,6 +72,7 @@ export async function sendRequest(cloud: Cloud, submission: Submission): Promise
     );
   }
   await refuseFaults(call, terminal, request);
+  await before?.();
   const foreignResult = call.has('wait') && (await isOthers(cloud, runId, request));
   const messageId = await cloud.publishRequest(text);
   terminal.note(`run ${runId} asked for (message ${messageId})`);

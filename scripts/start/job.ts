@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type LocalDeployment, putObject } from '#scripts/local-cloud/deployment/layout.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
+import { packFolder } from '#scripts/mayfly/package.ts';
 import { parseFields } from '#scripts/mayfly/request-file.ts';
 import { makeRunId } from '#scripts/mayfly/run-id.ts';
-import { packFolder } from '#scripts/start/package.ts';
 import { systemClock, systemEntropy } from '#shared/cloud/clock.ts';
 
 const EXAMPLES = new URL('../examples/', import.meta.url);
@@ -43,7 +43,7 @@ function urisOf(places: unknown): readonly string[] {
 /** The examples' program as a package, where the request that asks for it says. */
 async function uploadExamplePackage(deployment: LocalDeployment): Promise<void> {
   const folder = fileURLToPath(new URL('images/backtest/', EXAMPLES));
-  const { sha256, bytes } = await packFolder(folder, '.mjs');
+  const { sha256, bytes } = await packFolder(folder, (path) => path.endsWith('.mjs'));
   await putObject(deployment, `runs/code/backtest-${sha256}.tar.gz`, bytes);
 }
 

@@ -3,7 +3,8 @@ import { openOperate } from '#scripts/docs/transcript/operate.ts';
 import type { Place, Step } from '#scripts/docs/transcript/place.ts';
 import { openRuns } from '#scripts/docs/transcript/runs.ts';
 
-export const FILES: Readonly<Record<string, object>> = {
+export const FILES: Readonly<Record<string, object | string>> = {
+  'app/fit.py': "print('hello')\n",
   'request.json': {
     ...{ runId: 'first', image: 'alpine:3.20', args: ['hello'], ttlSeconds: 3600 },
     resources: { machineTypes: ['e2-standard-4'] },
@@ -54,6 +55,8 @@ const RUNS: readonly Omit<Section, 'open'>[] = [
       { words: ['cancel', 'long', '--reason', 'not needed'], after: 300 },
       { words: ['watch', 'long'] },
       { words: ['submit', '--run-id', 'week', ...IMAGE, '--ttl', '7d', '--wait'] },
+      { file: 'app/fit.py' },
+      { words: ['submit', '--run-id', 'coded', ...IMAGE, '--code', 'app', '--', 'fit.py'] },
       { words: ['rerun', 'first', '--set', 'runId=third', '--set', 'args.0=again', '--wait'] },
       { words: ['cancel', 'nobody'] },
     ],
