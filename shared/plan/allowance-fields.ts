@@ -68,12 +68,12 @@ const retriesRule: Broken = {
 const boundFields = {
   ttlSeconds: field(seconds(limits.TTL_SECONDS_MIN, limits.TTL_SECONDS_CEILING), {
     rule: `a machine lives ${limits.TTL_SECONDS_MIN} seconds at least, and the setting TTL_SECONDS_MAX at most`,
-    accepted: `a whole number from ${limits.TTL_SECONDS_MIN}`,
+    accepted: `a whole number from ${limits.TTL_SECONDS_MIN} to ${limits.TTL_SECONDS_CEILING}, as far as the setting allows`,
     fallback: String(limits.TTL_SECONDS_DEFAULT),
   }),
   timeoutSeconds: field(seconds(1, limits.TTL_SECONDS_CEILING), {
     rule: `the container's limit is at most ttlSeconds − ${limits.TIMEOUT_RESERVE_SECONDS}`,
-    accepted: 'a whole number from 1',
+    accepted: `a whole number from 1 to ${limits.TTL_SECONDS_CEILING - limits.TIMEOUT_RESERVE_SECONDS}`,
     fallback: `ttlSeconds − ${limits.TIMEOUT_RESERVE_DEFAULT_SECONDS}; on cloudrun-jobs no more than the platform allows, less JOBS_TIMEOUT_MARGIN_S`,
   }),
   retry: group({
@@ -89,19 +89,19 @@ const boundFields = {
   }),
   keepOnFailureSeconds: field(seconds(0, limits.TTL_SECONDS_CEILING), {
     rule: 'a failed machine is kept for a whole number of seconds, at most its TTL',
-    accepted: 'a whole number from 0',
+    accepted: `a whole number from 0 to ${limits.TTL_SECONDS_CEILING}`,
     fallback: '0',
     refusedOn: { 'cloudrun-jobs': VM_ALONE },
   }),
   gpuIdleSeconds: field(seconds(0, limits.TTL_SECONDS_CEILING), {
     rule: 'a run ends after a whole number of seconds without work on any GPU; 0 is off',
-    accepted: 'a whole number from 0',
+    accepted: `a whole number from 0 to ${limits.TTL_SECONDS_CEILING}`,
     fallback: '0',
     refusedOn: { 'cloudrun-jobs': VM_ALONE },
   }),
-  budgetUsd: field(z.number().positive().max(1_000_000), {
+  budgetUsd: field(z.number().positive().max(limits.BUDGET_USD_CEILING), {
     rule: 'a budget is an amount of US dollars above 0',
-    accepted: 'for example 20',
+    accepted: `for example 20; ${limits.BUDGET_USD_CEILING} at most`,
   }),
   tasks: field(z.int().min(1).max(limits.TASKS_MAX), {
     rule: `a run has 1 to ${limits.TASKS_MAX} tasks`,

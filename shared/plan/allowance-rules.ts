@@ -42,7 +42,7 @@ const ttlAllowed: Rule = {
       return [fault('ttlSeconds', ttlSeconds, { rule, accepted })];
     }
     if (ttlSeconds <= ttlSecondsMax) return NONE;
-    const rule = 'a machine lives no longer than the setting TTL_SECONDS_MAX';
+    const rule = `a machine lives ${ttlSecondsMax} seconds at most here (setting TTL_SECONDS_MAX)`;
     const accepted = `${TTL_SECONDS_MIN} to ${ttlSecondsMax}`;
     return [fault('ttlSeconds', ttlSeconds, { rule, accepted })];
   },

@@ -42,6 +42,8 @@ export const WAIT_SECONDS_MAX = 604_800;
 export const WAIT_SECONDS_DEFAULT = 3600;
 export const ATTEMPTS_MAX = 10;
 export const TASKS_MAX = 10_000;
+export const LOCAL_SSDS_MAX = 64;
+export const BUDGET_USD_CEILING = 1_000_000;
 
 export const BOOT_DISK_GIB_MIN = 10;
 export const BOOT_DISK_GIB_MAX = 65_536;

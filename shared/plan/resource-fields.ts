@@ -96,9 +96,9 @@ export const resourceFields = {
     fallback: 'by need',
     ...onVm,
   }),
-  localSsdCount: field(z.int().min(0).max(64), {
+  localSsdCount: field(z.int().min(0).max(limits.LOCAL_SSDS_MAX), {
     rule: 'this is a number of local SSDs that the machine takes',
-    accepted: 'a whole number from 0',
+    accepted: `a whole number from 0 to ${limits.LOCAL_SSDS_MAX}`,
     fallback: '0',
     ...onVm,
   }),

@@ -203,6 +203,25 @@ describe('bounds', () => {
     expect(faultFields({ ttlSeconds: 604_801 }, settings)).toEqual(['ttlSeconds']);
   });
 
+  test.each([
+    { given: { ttlSeconds: 1e9 }, most: 604_800 },
+    { given: { timeoutSeconds: 1e9 }, most: 604_680 },
+    { given: { keepOnFailureSeconds: 1e9 }, most: 604_800 },
+    { given: { gpuIdleSeconds: 1e9 }, most: 604_800 },
+    { given: { waitForCapacitySeconds: 1e9 }, most: 604_800 },
+    { given: { retry: { preempted: 1e9 } }, most: 9 },
+    { given: { tasks: 1e9 }, most: 10_000 },
+    { given: { budgetUsd: 1e9 }, most: 1_000_000 },
+    { given: { resources: { localSsdCount: 1e9 } }, most: 64 },
+  ])('A79: too large a number is told the largest, $most: $given', ({ given, most }) => {
+    expect(faultsOf(given)[0]?.accepted).toMatch(new RegExp(`\\b${most}\\b`));
+  });
+
+  test('A79: what the deployment allows is in the rule, which lists show alone', () => {
+    const settings = makeSettings({ ttlSecondsMax: 3600 });
+    expect(faultsOf({ ttlSeconds: 3601 }, settings)[0]?.rule).toContain('3600 seconds');
+  });
+
   test('D34: the container’s limit leaves 120 seconds of the machine’s time to report', () => {
     expect(faultFields({ ttlSeconds: 3600, timeoutSeconds: 3480 })).toEqual([]);
     expect(faultFields({ ttlSeconds: 3600, timeoutSeconds: 3481 })).toEqual(['timeoutSeconds']);
