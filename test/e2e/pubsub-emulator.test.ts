@@ -1,6 +1,8 @@
 // A whole deployment whose broker is Google's Pub/Sub emulator: the scenarios of the other files, and what
 // is the broker's own affair. What it does not do (delivery counts, filters) nothing here may need.
+import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uploadExampleData } from '#scripts/start/job.ts';
 import { countLeft, isNothing } from '#scripts/start/proof.ts';
@@ -18,6 +20,7 @@ import {
 } from '#test/pubsub-emulator.ts';
 
 const REQUESTS = 'mayfly-run-requests';
+const START_LIMIT_MS = 300_000;
 const EVENTS = 'events-of-the-test';
 const REQUEST = { image: ECHO_IMAGE, resources: { cpus: 2, memoryGiB: 4 } };
 
@@ -161,3 +164,21 @@ describe.skipIf(emulatorMissing)(`on Google’s Pub/Sub emulator${emulatorSuffix
     expect(scene.names('runs/state/never-accepted/')).toEqual([]);
   });
 });
+
+test.skipIf(emulatorMissing)(
+  `npm start runs its job over an emulator that PUBSUB_EMULATOR_HOST names, and leaves nothing${emulatorSuffix}`,
+  async () => {
+    await using emulator = await startEmulator();
+    const env = { ...process.env, PUBSUB_EMULATOR_HOST: emulator.host };
+    const { stdout } = await promisify(execFile)('sh', ['scripts/run.sh', 'scripts/start.ts'], {
+      env,
+    });
+    expect(stdout).toMatch(/: SUCCEEDED \(exit, exit code 0\)/);
+    expect(stdout.trimEnd().split('\n').at(-1)).toBe(
+      '0 machines, 0 disks, 0 executions, 0 active entries left',
+    );
+    const reply = await fetch(`http://${emulator.host}/v1/projects/local-project/topics`);
+    expect(JSON.stringify(await reply.json())).toContain('mayfly-run-requests');
+  },
+  START_LIMIT_MS,
+);

@@ -33,7 +33,8 @@ export async function findEmulator(
   );
   if (reply?.status === 200) return url;
   throw usageError(
-    `PUBSUB_EMULATOR_HOST is ${host}, and no Pub/Sub emulator answers there: start one, or unset it`,
+    `PUBSUB_EMULATOR_HOST is ${host}, and no Pub/Sub emulator answers there (a local cloud is none): ` +
+      'start one, or unset it',
   );
 }
 
