@@ -1,28 +1,45 @@
 // A request's faults before it is sent: only what no deployment could take. What the deployment's own
-// settings decide is checked here where the caller has them set, and by submit in any case.
+// settings decide is checked here where the caller has them set, and by submit in any case. What will
+// be otherwise than the request's words is told here: after this nobody sees the planning.
 import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { faultLines } from '#scripts/mayfly/fault-lines.ts';
-import { readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
+import { type PlanSource, readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
 import type { RequestFields } from '#scripts/mayfly/request-file.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { TTL_SECONDS_CEILING } from '#shared/plan/limits.ts';
+import { chooseMachines } from '#shared/plan/machine-choice.ts';
 import type { Fault, PlanSettings, Runtime } from '#shared/plan/model.ts';
+import { planRun } from '#shared/plan/plan.ts';
 import { parseRequest } from '#shared/plan/request.ts';
 
 const RUNTIMES: readonly Runtime[] = ['gce', 'cloudrun-jobs'];
 
-/** Throws a usage error that names every fault at once; nothing has been sent. */
+/** Gives warnings. Throws a usage error that names every fault at once; nothing has been sent. */
 export async function refuseFaults(
   call: Call,
   terminal: Terminal,
   request: RequestFields,
-): Promise<void> {
-  const { settings } = await readPlanSettings(call, terminal);
-  const faults = leastFaults(request, widest(settings, terminal.environment, request));
-  if (faults.length === 0) return;
+): Promise<readonly string[]> {
+  const source = await readPlanSettings(call, terminal);
+  const settings = widest(source.settings, terminal.environment, request);
+  const faults = leastFaults(request, settings);
+  if (faults.length === 0) return warningsOf(request, { ...source, settings });
   const lines = faultLines(faults).join('\n');
   throw usageError(`the request is refused, nothing was sent:\n${lines}`, { errors: faults });
+}
+
+/** Places are the deployment's to know: what is said of them counts where the caller has its settings. */
+function warningsOf(fields: RequestFields, { settings, warnings }: PlanSource): readonly string[] {
+  const parsed = parseRequest(fields, { defaultRunId: null, settings });
+  if (parsed.kind === 'invalid') return [];
+  const { request } = parsed;
+  const planned = warnings(request.runtime).length === 0 ? planRun(request, settings) : null;
+  if (planned?.kind === 'planned') return [...parsed.warnings, ...planned.plan.warnings];
+  return [
+    ...parsed.warnings,
+    ...(request.runtime === 'gce' ? chooseMachines(request).warnings : []),
+  ];
 }
 
 /** Which runtime a request without one gets is the deployment's to say: it is right if one takes it. */

@@ -71,11 +71,12 @@ export async function sendRequest(cloud: Cloud, submission: Submission): Promise
       `the request has ${bytes} bytes, at most ${MESSAGE_BYTES_MAX}; put large data in an input object`,
     );
   }
-  await refuseFaults(call, terminal, request);
+  const warnings = await refuseFaults(call, terminal, request);
   await before?.();
   const foreignResult = call.has('wait') && (await isOthers(cloud, runId, request));
   const messageId = await cloud.publishRequest(text);
   terminal.note(`run ${runId} asked for (message ${messageId})`);
+  for (const warning of new Set(warnings)) terminal.note(`  warning: ${warning}`);
   if (call.has('wait')) {
     return watchToEnd(cloud, { call, terminal, runId, messageId, foreignResult });
   }

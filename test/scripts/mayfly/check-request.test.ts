@@ -44,6 +44,32 @@ describe('what no deployment could take', () => {
   });
 });
 
+describe('what will be otherwise than asked for is told with the id', () => {
+  const odd = { resources: { machineType: 'z9-standard-4' }, labels: { Team: 'a' } };
+  const zone = {
+    resources: { machineType: 'n2-standard-4' },
+    place: { zones: ['europe-west1-z'] },
+  };
+  const OWN = {
+    MAYFLY_REGIONS: 'europe-west1',
+    MAYFLY_WORKER_SERVICE_ACCOUNTS: 'w@p-12345.iam.gserviceaccount.com',
+  };
+
+  test('of machine and labels always', async () => {
+    const { code, stdout, stderr } = await submit(odd);
+    expect({ code, sent: sent() }).toEqual({ code: 0, sent: 1 });
+    expect(stdout).toMatch(/^\S+\n$/);
+    expect(stderr).toContain('warning: z9-standard-4 stands in no table here');
+    expect(stderr).toContain('warning: label key "Team" is written as "team"');
+  });
+
+  test('of places where the settings are the caller’s own, for others are no word on them', async () => {
+    const about = 'zone europe-west1-z stands in no table here';
+    expect((await submit(zone, OWN)).stderr).toContain(`warning: ${about}`);
+    expect((await submit(zone)).stderr).not.toContain('warning');
+  });
+});
+
 const JOB = { image: undefined, runtime: 'cloudrun-jobs', command: ['fit'] };
 
 describe('what the deployment alone can judge', () => {
