@@ -2,6 +2,7 @@
 // has seen enough. Reads only; leaving changes nothing about the run.
 import { type BootFailure, BootWatch, type BootWatchDeps } from '#scripts/mayfly/boot-watch.ts';
 import { CommandError, EXIT_NOT_FOUND, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
+import { LogTail } from '#scripts/mayfly/log-tail.ts';
 import { elapsed, lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import { readStoredResult, type StoredResult } from '#scripts/mayfly/stored-result.ts';
 import { TaskProgressWatch } from '#scripts/mayfly/task-progress.ts';
@@ -56,6 +57,7 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
   const shown = new Set<string>();
   const boot = new BootWatch(deps);
   const tasks = new TaskProgressWatch(deps.store);
+  const log = new LogTail(deps.store);
   let seen = false;
   while (!deps.interruption.aborted) {
     try {
@@ -72,7 +74,7 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
       if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX) {
         return { kind: 'unknown' };
       }
-      deps.move(record === null ? notYet(waitedMs) : nowLine(deps, record, tasks));
+      deps.move(record === null ? notYet(waitedMs) : await nowLine(deps, record, { tasks, log }));
     } catch (error) {
       if (!(error instanceof CloudError) || !mayPass(error)) throw error;
       deps.move(`the bucket does not answer (${error.code}); trying again`);
@@ -121,10 +123,14 @@ async function awaitLastWords(
   }
 }
 
-function nowLine({ clock }: FollowDeps, record: RunRecord, tasks: TaskProgressWatch): string {
+async function nowLine(
+  { clock }: FollowDeps,
+  record: RunRecord,
+  { tasks, log }: { readonly tasks: TaskProgressWatch; readonly log: LogTail },
+): Promise<string> {
   const nowMs = clock.nowMs();
-  const stalled = tasks.stalled(record, nowMs);
-  return `${lineOf(record, nowMs)}${stalled === null ? '' : ` · ${stalled}`}`;
+  const more = [tasks.stalled(record, nowMs), await log.look(record, nowMs)];
+  return [lineOf(record, nowMs), ...more.filter((part) => part !== null)].join(' · ');
 }
 
 function notYet(waitedMs: number): string {

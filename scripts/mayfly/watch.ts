@@ -21,6 +21,8 @@ export const watchVerb: Verb = {
   details: [
     'Ends with the container’s own exit code, or one that says how the run ended. A machine that says',
     'that it cannot start ends the wait at once. Ctrl-C leaves the run alive and says how to cancel it.',
+    'On a terminal one moving line says the phase, what was tried, the next try, and the last line of the',
+    'output, which the machine stores every minute.',
   ],
   flags: {},
   async run(call, terminal) {
