@@ -91,8 +91,8 @@ const ATTEMPT = z.object({
   cause: some(causes, 'Why it ended.'),
   keptUntil: some(time(), 'Until when its failed machine is left for a look.'),
   costUsd: usd('What it cost, with the time that its delete takes.'),
-  billedSeconds: seconds('Of it those that are billed.'),
-  executeSeconds: seconds('Of these those in which the container ran.'),
+  billedSeconds: seconds('Of it those that are billed; of several tasks together.'),
+  executeSeconds: seconds('Of these those in which the container ran; of several tasks together.'),
 } satisfies Shape<AttemptResult>);
 
 const FAILED_TASK = z.object({

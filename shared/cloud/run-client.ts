@@ -43,7 +43,8 @@ const API = 'run.projects.locations.jobs';
 const PAGE_ITEMS_MAX = '500';
 const PAGES_MAX = 200;
 /** Tasks carry their whole container, which nobody needs here. */
-const TASK_FIELDS = 'nextPageToken,tasks(index,completionTime,conditions,lastAttemptResult)';
+const TASK_FIELDS =
+  'nextPageToken,tasks(index,startTime,completionTime,conditions,lastAttemptResult)';
 
 /** The calls of Cloud Run that Mayfly makes. */
 export function createRunJobs(options: RunOptions): RunJobs {

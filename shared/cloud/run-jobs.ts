@@ -32,6 +32,7 @@ export interface Execution {
 
 export interface Task {
   readonly index: number;
+  readonly startedMs: number | null;
   readonly completedMs: number | null;
   readonly conditions: readonly ExecutionCondition[];
   /** Of its last attempt; null when the platform gave none. */

@@ -45,6 +45,7 @@ const attemptSchema = z.object({
 
 const taskSchema = z.object({
   index: count,
+  startTime: instantMs,
   completionTime: instantMs,
   conditions,
   lastAttemptResult: attemptSchema.nullish(),
@@ -80,12 +81,13 @@ export function parseExecution(body: unknown): Execution | null {
 export function parseTask(body: unknown): Task | null {
   const parsed = taskSchema.safeParse(body);
   if (!parsed.success) return null;
-  const { index, completionTime, lastAttemptResult } = parsed.data;
+  const { index, startTime, completionTime, lastAttemptResult } = parsed.data;
   const { exitCode = null, termSignal = null, status } = lastAttemptResult ?? {};
   // A 0 is not sent: it is one only where nothing else says how the attempt ended.
   const clean = status?.code === 0 && status.message === '' && termSignal === null;
   return {
     index,
+    startedMs: startTime,
     completedMs: completionTime,
     conditions: parsed.data.conditions,
     exitCode: exitCode ?? (clean ? 0 : null),

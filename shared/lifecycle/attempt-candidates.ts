@@ -2,7 +2,7 @@
 // alone, where there are any; and under a budget those that what was spent leaves room for. A function of
 // record and plan, so that every delivery walks the same list.
 import { attemptCost } from '#shared/lifecycle/attempt-cost.ts';
-import type { RunRecord } from '#shared/lifecycle/record.ts';
+import type { Attempt, RunRecord } from '#shared/lifecycle/record.ts';
 import { workingIntent } from '#shared/lifecycle/record.ts';
 import { machineUsd } from '#shared/plan/cost.ts';
 import { machineFacts } from '#shared/plan/machines/catalogue.ts';
@@ -15,15 +15,26 @@ export function attemptCandidates(record: RunRecord, plan: RunPlan): readonly Ca
   return affordable(record, fitting(record, candidates));
 }
 
-/** What the attempts before the last one have cost; null when a price is not known. */
+/** What the attempts before the last one have cost at most; null when a price is not known. */
 export function spentUsd(record: RunRecord): number | null {
   let total = 0;
   for (const attempt of record.attempts.slice(0, -1)) {
-    const usd = attemptCost(attempt, record.runtime);
+    const usd = attemptCost(attempt, record) ?? worstUsd(attempt);
     if (usd === null) return null;
     total += usd;
   }
   return total;
+}
+
+/** Of an attempt whose machines are not all known: each of them for all of its time. */
+function worstUsd({ intents }: Attempt): number | null {
+  let total = 0;
+  for (const { candidate, createdSeconds, deadlineSeconds } of intents) {
+    const usd = machineUsd(candidate.usdPerHour, deadlineSeconds - createdSeconds);
+    if (usd === null) return null;
+    total += usd;
+  }
+  return intents.length === 0 ? null : total;
 }
 
 /** Of Jobs: the class that was asked for, after it ran out of memory the next larger one. */

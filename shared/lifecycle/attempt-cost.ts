@@ -7,19 +7,22 @@ import { BILLED_SECONDS_MIN } from '#shared/plan/limits.ts';
 /** What a machine may still cost after the decision: the time its delete takes. */
 export const DELETE_ALLOWANCE_SECONDS = 60;
 
-type RuntimeName = RunRecord['runtime'];
+/** What of its run decides how an attempt is billed. */
+type Work = Pick<RunRecord, 'runtime'> & { readonly terms: Pick<RunRecord['terms'], 'tasks'> };
 
 /**
  * Of a machine from its boot, else from its order, to the decision that ended it, or that lets it go, and
- * its delete; of an execution from its start. One minute at least, whole seconds after that.
+ * its delete; of an execution all its tasks together. One minute at least, whole seconds after that.
  */
-export function billedSeconds(attempt: Attempt, runtime: RuntimeName): number | null {
+export function billedSeconds(attempt: Attempt, { runtime, terms }: Work): number | null {
   const intent = workingIntent(attempt);
   const worked = hasWorked(attempt);
-  if (intent === null) return worked ? null : 0;
+  // A creation whose outcome was never learnt may have made a machine.
+  if (intent === null) return worked || attempt.intents.length > 0 ? null : 0;
   // An execution that never started is not billed.
   if (runtime !== 'gce' && !worked) return 0;
   if (attempt.end === null) return null;
+  if ((terms.tasks ?? 1) > 1) return attempt.end.taskSeconds?.billed ?? null;
   const lastSeconds = (attempt.kept?.untilMs ?? attempt.end.atMs) / 1000;
   const seconds =
     runtime === 'gce'
@@ -28,15 +31,17 @@ export function billedSeconds(attempt: Attempt, runtime: RuntimeName): number | 
   return Math.max(BILLED_SECONDS_MIN, Math.ceil(seconds));
 }
 
-/** The price of an execution is that of all its tasks together. */
-export function attemptCost(attempt: Attempt, runtime: RuntimeName): number | null {
-  const seconds = billedSeconds(attempt, runtime);
+/** The candidate's price is that of all tasks side by side. */
+export function attemptCost(attempt: Attempt, work: Work): number | null {
+  const seconds = billedSeconds(attempt, work);
   if (seconds === null || seconds === 0) return seconds;
-  return machineUsd(workingIntent(attempt)?.candidate.usdPerHour ?? null, seconds);
+  const usdPerHour = workingIntent(attempt)?.candidate.usdPerHour ?? null;
+  return machineUsd(usdPerHour === null ? null : usdPerHour / (work.terms.tasks ?? 1), seconds);
 }
 
-/** How long the container ran, by its machine's own word. */
-export function executeSeconds({ facts, claim }: Attempt): number | null {
+/** How long the container ran, by its machine's own word; of several tasks all together. */
+export function executeSeconds({ facts, claim, end }: Attempt): number | null {
+  if ((end?.tasks?.count ?? 1) > 1) return end?.taskSeconds?.executed ?? null;
   if (facts === null) return claim?.by === 'machine' ? null : 0;
   if (facts.endEpoch === null) return null;
   if (facts.execStartEpoch === null) return 0;
@@ -44,8 +49,8 @@ export function executeSeconds({ facts, claim }: Attempt): number | null {
 }
 
 /** Billed without a running container. */
-export function wasteSeconds(attempt: Attempt, runtime: RuntimeName): number | null {
-  const billed = billedSeconds(attempt, runtime);
+export function wasteSeconds(attempt: Attempt, work: Work): number | null {
+  const billed = billedSeconds(attempt, work);
   const executed = billed === 0 ? 0 : executeSeconds(attempt);
   if (billed === null || executed === null) return null;
   return Math.max(0, Math.round((billed - executed) * 10) / 10);

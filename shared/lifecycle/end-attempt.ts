@@ -64,7 +64,7 @@ export function endWithout(
 
 /** The end that an execution's tasks give together. */
 export function endByTasks(ending: ExecutionEnding, nowMs: number): AttemptEnd {
-  const { cause, succeeded, step, exitCode, detail, tasks, transient } = ending;
+  const { cause, succeeded, step, exitCode, detail, tasks, taskSeconds, transient } = ending;
   return {
     ...endingOf(cause, succeeded),
     ...(transient ? { transient } : {}),
@@ -73,6 +73,7 @@ export function endByTasks(ending: ExecutionEnding, nowMs: number): AttemptEnd {
     detail: detail.slice(-DETAIL_CHARACTERS_MAX),
     atMs: nowMs,
     tasks,
+    taskSeconds,
   };
 }
 
@@ -86,7 +87,8 @@ export function factsOf(marker: Marker | null): MachineFacts | null {
     imageDigest: marker.imageDigest,
     peakMemoryBytes: marker.peakMemoryBytes,
     gpuCount: marker.gpuCount,
-    logTail: marker.execStartEpoch === null ? null : marker.detail,
+    // Of a step that failed, its own words, though the container may have run before.
+    logTail: marker.execStartEpoch === null || marker.cause === 'step-failed' ? null : marker.detail,
     outputs: marker.outputs,
   };
 }

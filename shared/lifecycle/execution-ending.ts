@@ -4,6 +4,7 @@ import { type Cause, endingOf } from '#shared/lifecycle/failures.ts';
 import type { Marker, OutputObject, Step } from '#shared/lifecycle/marker.ts';
 import type { MachineFacts } from '#shared/lifecycle/record.ts';
 import { EXIT_FLUSHED, EXIT_NO_WORK } from '#shared/plan/bootstrap.ts';
+import { BILLED_SECONDS_MIN } from '#shared/plan/limits.ts';
 
 export const FAILED_TASKS_LISTED = 100;
 export const OUTPUTS_LISTED = 1_000;
@@ -22,11 +23,19 @@ export interface TaskSummary {
   readonly failed: readonly TaskFailure[];
 }
 
+/** Of all tasks together: two that run side by side for a minute are two minutes. Null: not known. */
+export interface TaskSeconds {
+  readonly billed: number | null;
+  readonly executed: number | null;
+}
+
 /** What the platform says of a task. */
 export interface TaskReport {
   readonly index: number;
   readonly exitCode: number | null;
   readonly termSignal: number | null;
+  readonly startedMs: number | null;
+  readonly completedMs: number | null;
   readonly message: string;
 }
 
@@ -52,6 +61,7 @@ export interface ExecutionEnding {
   readonly endedMs: number;
   readonly tasks: TaskSummary;
   readonly facts: MachineFacts | null;
+  readonly taskSeconds: TaskSeconds;
 }
 
 interface TaskEnd {
@@ -113,8 +123,46 @@ export function executionEnding(report: ExecutionReport): ExecutionEnding {
       })),
     },
     facts: factsOfTasks(report.markers),
+    taskSeconds: secondsOfTasks(report, byIndex),
   };
 }
+
+/** Each task is billed for a minute at least; one that never started, for nothing. */
+function secondsOfTasks(
+  { taskCount, markers, endedMs }: ExecutionReport,
+  tasks: ReadonlyMap<number, TaskReport>,
+): TaskSeconds {
+  const indices = [...Array(taskCount).keys()];
+  const billed = indices.map((index) => {
+    const task = tasks.get(index);
+    if (task === undefined) return null;
+    if (task.startedMs === null) return 0;
+    const seconds = ((task.completedMs ?? endedMs) - task.startedMs) / 1000;
+    return Math.max(BILLED_SECONDS_MIN, Math.ceil(seconds));
+  });
+  const executed = indices.map((index) => {
+    const { execStartEpoch = null, endEpoch = null } = markers.get(index) ?? {};
+    if (execStartEpoch !== null && endEpoch !== null) return Math.max(0, endEpoch - execStartEpoch);
+    return tasks.get(index)?.startedMs === null ? 0 : null;
+  });
+  return { billed: total(billed), executed: total(executed) };
+}
+
+/** Null as soon as one is not known. */
+const total = (values: readonly (number | null)[]) =>
+  values.reduce<number | null>(
+    (sum, value) => (sum === null || value === null ? null : Math.round((sum + value) * 10) / 10),
+    0,
+  );
+
+const unseen = (index: number): TaskReport => ({
+  index,
+  exitCode: null,
+  termSignal: null,
+  startedMs: null,
+  completedMs: null,
+  message: '',
+});
 
 function byMarker(index: number, marker: Marker): TaskEnd {
   const succeeded = marker.status === 'SUCCEEDED';
@@ -136,7 +184,7 @@ function byPlatform(
   tasks: ReadonlyMap<number, TaskReport>,
   report: ExecutionReport,
 ): TaskEnd {
-  const task = tasks.get(index) ?? { index, exitCode: null, termSignal: null, message: '' };
+  const task = tasks.get(index) ?? unseen(index);
   const text = task.message || report.message;
   const row = PLATFORM_ROWS.find(({ holds }) => holds(task, text, report)) ?? LOST_ROW;
   const said = text === '' ? '' : `: ${text}`;

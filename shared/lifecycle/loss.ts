@@ -87,13 +87,13 @@ function lossOfExecution(attempt: Attempt, ending: ExecutionEnding, context: Con
   const end = endByTasks(ending, context.nowMs);
   if (ending.succeeded || order === null) return end;
   const { detail } = order;
-  const tasks = ending.tasks;
+  const { tasks, taskSeconds } = ending;
   if (order.cause !== null) {
-    return { ...endWithout(order.cause, { detail, atMs: context.nowMs }), tasks };
+    return { ...endWithout(order.cause, { detail, atMs: context.nowMs }), tasks, taskSeconds };
   }
   const ours = ending.endedMs >= order.atMs + FINISHING_MS;
   if (ending.cause !== 'cancelled-outside' || !ours) return end;
-  return { ...endWithout('interrupted', { detail, atMs: context.nowMs }), tasks };
+  return { ...endWithout('interrupted', { detail, atMs: context.nowMs }), tasks, taskSeconds };
 }
 
 /** What the operations tell of a machine that did not speak for itself, and what may be done. */

@@ -1,6 +1,6 @@
 // The record: the only mutable state of a run, changed by compare-and-swap alone. Plain JSON, bounded
 // in size. What is not in here does not count.
-import type { TaskSummary } from '#shared/lifecycle/execution-ending.ts';
+import type { TaskSeconds, TaskSummary } from '#shared/lifecycle/execution-ending.ts';
 import type { Cause, Ending, RetryCounter } from '#shared/lifecycle/failures.ts';
 import type { KeptMachine } from '#shared/lifecycle/kept.ts';
 import type { OutputObject, Step } from '#shared/lifecycle/marker.ts';
@@ -107,6 +107,7 @@ export interface AttemptEnd extends Ending {
   readonly atMs: number;
   /** Of an execution that was judged by its tasks. */
   readonly tasks?: TaskSummary;
+  readonly taskSeconds?: TaskSeconds;
 }
 
 export interface Attempt {

@@ -127,7 +127,7 @@ export function buildResult(
     phases: phasesOf(record, end),
     seconds: secondsOf(record, end),
     costUsd: sum(attempts.map((attempt) => attempt.costUsd)),
-    wasteSeconds: sum(record.attempts.map((attempt) => wasteSeconds(attempt, record.runtime))),
+    wasteSeconds: sum(record.attempts.map((attempt) => wasteSeconds(attempt, record))),
     ...(record.terms.traceparent ? { traceparent: record.terms.traceparent } : {}),
     log: { tail: facts?.logTail ?? null, query: logQuery(record, settings) },
     outputs: facts?.outputs ?? [],
@@ -139,7 +139,8 @@ export function buildResult(
   };
 }
 
-function attemptResult(attempt: Attempt, { runtime }: RunRecord): AttemptResult {
+function attemptResult(attempt: Attempt, record: RunRecord): AttemptResult {
+  const { runtime } = record;
   const intent = workingIntent(attempt);
   const candidate = intent?.candidate ?? null;
   return {
@@ -155,8 +156,8 @@ function attemptResult(attempt: Attempt, { runtime }: RunRecord): AttemptResult 
     status: attempt.end?.status ?? null,
     cause: attempt.end?.cause ?? null,
     keptUntil: rfc3339(attempt.kept?.untilMs ?? null),
-    costUsd: attemptCost(attempt, runtime),
-    billedSeconds: billedSeconds(attempt, runtime),
+    costUsd: attemptCost(attempt, record),
+    billedSeconds: billedSeconds(attempt, record),
     executeSeconds: executeSeconds(attempt),
   };
 }

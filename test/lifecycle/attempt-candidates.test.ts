@@ -88,6 +88,15 @@ describe('under a budget', () => {
     expect(spentUsd(run([first, ended(at('x9-standard-4', null), 'preempted')]))).toBeNull();
   });
 
+  test('a creation whose outcome was never learnt is counted for all of its time', () => {
+    const open = intent({ candidate: candidate({ usdPerHour: 3.6 }), status: 'abandoned' });
+    const lost = { ...ended(open.candidate, 'machine-lost'), intents: [open] };
+    const seconds = open.deadlineSeconds - open.createdSeconds;
+    expect(seconds).toBeGreaterThan(600);
+    const run = record({ attempts: [lost, attempt()] });
+    expect(spentUsd(run)).toBeCloseTo(seconds / 1000, 4);
+  });
+
   test('candidates whose worst case still fits are left, to the cent', () => {
     expect(among(two, [first], 1.08)).toEqual(['e2-standard-4']);
     expect(among(two, [first], 1.07)).toEqual([]);

@@ -18,6 +18,7 @@ const facts = (change: Partial<MachineFacts> = {}): MachineFacts => ({
   ...{ imageDigest: null, peakMemoryBytes: null, logTail: null, outputs: [] },
   ...change,
 });
+const GCE = { runtime: 'gce', terms: {} } as const;
 /** Ordered at 0, for 3.6 USD an hour: 0.001 USD a second. */
 const priced = [intent({ candidate: candidate({ usdPerHour: 3.6 }) })];
 
@@ -37,8 +38,8 @@ test.each([
   { name: 'a minute at least', boot: T + 9.5, ends: 9.6, seconds: 61, usd: 0.061 },
 ])('cost of a machine: $name', ({ boot, ends, seconds, usd }) => {
   const one = attempt({ intents: priced, facts: facts({ bootEpoch: boot }), end: end(ends) });
-  expect(billedSeconds(one, 'gce')).toBe(seconds);
-  expect(attemptCost(one, 'gce')).toBeCloseTo(usd, 6);
+  expect(billedSeconds(one, GCE)).toBe(seconds);
+  expect(attemptCost(one, GCE)).toBeCloseTo(usd, 6);
 });
 
 test.each([
@@ -49,17 +50,25 @@ test.each([
   'an attempt whose intent is not known, but %s, costs an unknown sum, not nothing',
   (_, change) => {
     const one = attempt({ intents: [], end: end(60), ...change });
-    for (const runtime of ['gce', 'cloudrun-jobs'] as const) {
-      expect(billedSeconds(one, runtime)).toBeNull();
-      expect(attemptCost(one, runtime)).toBeNull();
-      expect(wasteSeconds(one, runtime)).toBeNull();
+    for (const work of [GCE, { ...GCE, runtime: 'cloudrun-jobs' as const }]) {
+      expect(billedSeconds(one, work)).toBeNull();
+      expect(attemptCost(one, work)).toBeNull();
+      expect(wasteSeconds(one, work)).toBeNull();
     }
+  },
+);
+
+test.each(['ordered', 'abandoned'] as const)(
+  'a creation that stays %s may have made a machine: its cost is not known',
+  (status) => {
+    const one = attempt({ intents: [intent({ status })], end: end(60) });
+    expect([attemptCost(one, GCE), wasteSeconds(one, GCE)]).toEqual([null, null]);
   },
 );
 
 test('what was refused everywhere costs nothing, and wastes nothing', () => {
   const one = attempt({ intents: [], end: end(60) });
-  expect([attemptCost(one, 'gce'), wasteSeconds(one, 'gce')]).toEqual([0, 0]);
+  expect([attemptCost(one, GCE), wasteSeconds(one, GCE)]).toEqual([0, 0]);
 });
 
 test.each([

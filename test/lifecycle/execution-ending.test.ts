@@ -14,6 +14,8 @@ const task = (change: Partial<TaskReport> = {}): TaskReport => ({
   index: 0,
   exitCode: null,
   termSignal: null,
+  startedMs: null,
+  completedMs: null,
   message: '',
   ...change,
 });
@@ -144,6 +146,34 @@ describe('several tasks', () => {
         failed: [{ index: 1, status: 'FAILED', cause: 'exit', exitCode: 4 }],
       },
     });
+  });
+
+  test('the seconds of all of them together, each billed for a minute at least', () => {
+    const at = (index: number, startedMs: number | null, completedMs: number | null) =>
+      task({ index, startedMs, completedMs });
+    const worked = (execStartEpoch: number, endEpoch: number) => ({
+      ...succeeded,
+      execStartEpoch,
+      endEpoch,
+    });
+    // 300 s, a minute for 12.5 s, nothing for the one that never started, 100.2 s to the whole's end.
+    const tasks = [
+      at(0, 0, 300_000),
+      at(1, 0, 12_500),
+      at(2, null, null),
+      at(3, ENDED_MS - 100_200, null),
+    ];
+    const markers = new Map([
+      [0, worked(10, 290)],
+      [1, worked(2, 12.5)],
+      [3, worked(900, 1000)],
+    ]);
+    const whole = report({ taskCount: 4, tasks, markers });
+    expect(executionEnding(whole).taskSeconds).toEqual({ billed: 461, executed: 390.5 });
+    const silent = executionEnding({ ...whole, markers: new Map([[0, worked(10, 290)]]) });
+    expect(silent.taskSeconds).toEqual({ billed: 461, executed: null });
+    const unlisted = executionEnding({ ...whole, tasks: tasks.slice(0, 2) });
+    expect(unlisted.taskSeconds.billed).toBeNull();
   });
 
   test('C103: one that never reported fails it, too', () => {

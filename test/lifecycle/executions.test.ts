@@ -324,7 +324,13 @@ describe('when it has ended', () => {
       cancelled: false,
       message: '',
       endedMs: NOW_MS + 50_000,
-      tasks: [{ index: 0, exitCode: null, termSignal: null, message: '', ...change }],
+      tasks: [
+        {
+          ...{ index: 0, exitCode: null, termSignal: null, message: '' },
+          ...{ startedMs: null, completedMs: null },
+          ...change,
+        },
+      ],
       markers: new Map(),
     });
   const facts = (endings: Observation['endings'], change: Partial<Observation> = {}) =>

@@ -63,6 +63,8 @@ const taskReport = (task: Task): TaskReport => ({
   index: task.index,
   exitCode: task.exitCode,
   termSignal: task.termSignal,
+  startedMs: task.startedMs,
+  completedMs: task.completedMs,
   message: [task.statusMessage ?? '', messageOf(task.conditions)].filter(Boolean).join('; '),
 });
 
