@@ -31,7 +31,6 @@ export function exitCodeOfRun(result: {
   readonly exitCode: number | null;
 }): number {
   const byStatus = STATUS_CODES[result.status] ?? 70;
-  if (byStatus === EXIT_DONE) return EXIT_DONE;
   return result.exitCode === null || result.exitCode === 0 ? byStatus : result.exitCode;
 }
 

@@ -84,8 +84,7 @@ function change(within: unknown, [key = '', ...inner]: readonly string[], value:
     typeof within === 'object' && within !== null && !Array.isArray(within)
       ? (within as RequestFields)
       : {};
-  const own = Object.hasOwn(fields, key) ? fields[key] : undefined;
-  const next = inner.length === 0 ? value : change(own, inner, value);
+  const next = inner.length === 0 ? value : change(fields[key], inner, value);
   const { [key]: _, ...others } = fields;
   return next === null ? others : { ...fields, [key]: next };
 }

@@ -8,11 +8,20 @@ const REQUEST = ['--image', 'alpine:3.20', '--ttl', '1s'];
 
 test.each([
   { name: 'no such verb', words: ['lst'], code: 2, data: {} },
+  { name: 'a word that every object has', words: ['constructor'], code: 2, data: {} },
+  { name: 'an operand too few', words: ['show'], code: 2, data: {} },
+  { name: 'words after --', words: ['list', '--', 'x'], code: 2, data: {} },
   { name: 'no such flag', words: ['list', '--sinse', '2h'], code: 2, data: {} },
   { name: 'no such run', words: ['show', 'nobody'], code: 4, data: {} },
   {
     name: 'no such bucket',
     words: ['list', '--bucket', 'elsewhere'],
+    code: 3,
+    data: { reason: 'bucket-missing' },
+  },
+  {
+    name: 'no such bucket, and no end to wait for',
+    words: ['watch', 'r', '--bucket', 'elsewhere'],
     code: 3,
     data: { reason: 'bucket-missing' },
   },
@@ -33,12 +42,19 @@ test.each([
   const options = { environment: environmentOf(cloud) };
   const plain = await callMayfly(row.words, options);
   expect(plain).toMatchObject({ code: row.code, stdout: '' });
-  const json = await callMayfly([...row.words, '--json'], options);
+  const [before, after] = splitAtRest(row.words);
+  const json = await callMayfly([...before, '--json', ...after], options);
   expect(json).toMatchObject({ code: row.code, stderr: plain.stderr });
   const { error, ...data } = JSON.parse(json.stdout);
   expect(plain.stderr).toBe(`mayfly: ${error}\n`);
   expect(data).toEqual({ exitCode: row.code, ...row.data });
+  if ('reason' in row.data) expect(error).toContain('is it deployed there?');
 });
+
+function splitAtRest(words: readonly string[]) {
+  const rest = words.includes('--') ? words.indexOf('--') : words.length;
+  return [words.slice(0, rest), words.slice(rest)] as const;
+}
 
 test('--json after -- is the container’s', async () => {
   const { code, stdout } = await callMayfly(['submit', '--ttl', 'soon', '--', '--json']);

@@ -73,7 +73,9 @@ test('without Cloud Logging: what the machine stored, else what the result kept'
 });
 
 test('what is not there is said: no run, a rejected one, no such attempt, no output', async () => {
-  expect(await logs('nobody')).toMatchObject({ code: 4, stdout: '' });
+  const nobody = await logs('nobody');
+  expect(nobody).toMatchObject({ code: 4, stdout: '' });
+  expect(nobody.stderr).toContain('nothing is known of a run nobody');
   put(
     cloud.call,
     rejectedObject('bad', 'm'),
@@ -90,6 +92,59 @@ test('what is not there is said: no run, a rejected one, no such attempt, no out
   expect(silent).toMatchObject({ code: 0, stdout: '' });
   expect(silent.stderr).toContain('no output');
   expect((await logs(RUN, '--attempt', 'x')).code).toBe(2);
+});
+
+test('an earlier attempt of an ended run has its own words, not the last ones of the run', async () => {
+  twoAttempts();
+  const attempt = { instance: null, zone: null, machineType: null, provisioningModel: null };
+  const attempts = [1, 2].map((number) => ({
+    ...attempt,
+    ...{ attempt: number, status: 'FAILED', cause: 'exit' },
+  }));
+  const result = {
+    runId: RUN,
+    status: 'FAILED',
+    cause: 'exit',
+    attempts,
+    log: { tail: 'second', query: null },
+  };
+  put(cloud.call, resultObject(RUN), JSON.stringify(result));
+  expect((await logs(RUN)).stdout).toBe('second\n');
+  expect((await logs(RUN, '--attempt', '1')).stdout).toBe('');
+  put(cloud.call, logObject(RUN, 1), 'first\n');
+  expect((await logs(RUN, '--attempt', '1')).stdout).toBe('first\n');
+});
+
+test('--follow waits for an attempt that is not there yet; of an ended run it is refused', async () => {
+  putRecord(cloud.call, { state: 'RUNNING' });
+  const controller = new AbortController();
+  const waiting = callMayfly(['logs', RUN, '--attempt', '2', '--follow'], {
+    environment: { ...environmentOf(cloud), MAYFLY_ENDPOINT_LOGGING: cloud.baseUrl },
+    interruption: controller.signal,
+    onNote: () => {},
+  });
+  while (cloud.world.calls.count({ method: 'logging.entries.list' }) === 0) {
+    await new Promise(setImmediate);
+  }
+  controller.abort();
+  expect(await waiting).toMatchObject({ code: 130 });
+  const result = { runId: RUN, status: 'FAILED', cause: 'exit', attempts: [] };
+  put(cloud.call, resultObject(RUN), JSON.stringify(result));
+  expect(await logs(RUN, '--attempt', '2', '--follow')).toMatchObject({ code: 4 });
+});
+
+test('a line that is JSON is shown by its message, else as it is', async () => {
+  putRecord(cloud.call, { state: 'RUNNING' });
+  const entries = [{ message: 'loss 0.2', step: 3 }, { step: 4 }].map((jsonPayload, index) => ({
+    jsonPayload,
+    timestamp: new Date(START + index * 1000).toISOString(),
+    insertId: `json-${index}`,
+  }));
+  const labels = { run_id: RUN, attempt: '1' };
+  const logName = `projects/${PROJECT}/logs/mayfly-container`;
+  const resource = { type: 'gce_instance', labels: {} };
+  cloud.call('logging.entries.write', {}, { logName, resource, labels, entries });
+  expect((await logs(RUN)).stdout).toBe('loss 0.2\n{"step":4}\n');
 });
 
 /** A run whose output grows while it is followed; every sleep is a step. */

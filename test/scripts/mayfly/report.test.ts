@@ -57,6 +57,14 @@ test('sums of cost and waste; what is not known is counted apart', () => {
   });
 });
 
+test('a container that ran for longer than was billed wastes nothing', () => {
+  const tally = emptyTally();
+  const read = readCounted(Buffer.from(JSON.stringify(run({ attempts: [attempt(0.2, 60, 61)] }))));
+  if (read === null) throw new Error('not read');
+  count(tally, read);
+  expect(tally.total).toMatchObject({ wasteSeconds: 0, wasteUsd: 0 });
+});
+
 test('the verb: text, JSON, one table alone, and a result that is gone', async () => {
   await using cloud = await startLocalCloud({ world: { storage: { objectWriteGapMs: 0 } } });
   const nowMs = Date.now();

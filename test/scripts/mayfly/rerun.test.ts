@@ -76,6 +76,14 @@ test('a change that no deployment could take is refused, as submit does, and not
   expect(published()).toEqual([]);
 });
 
+test('a place beyond the end of a list is a field like any other, and so refused; the next one adds', async () => {
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  const beyond = await mayfly('rerun', RUN, '--set', 'args.3=x');
+  expect(beyond).toMatchObject({ code: 2, stdout: '' });
+  expect((await mayfly('rerun', RUN, '--set', 'args.2=y')).code).toBe(0);
+  expect(published()).toMatchObject([{ args: ['--slow', 'x', 'y'] }]);
+});
+
 test('a run that nobody knows ends with 4 and says where to look', async () => {
   const ended = await mayfly('rerun', 'nobody');
   expect(ended.code).toBe(4);
@@ -92,5 +100,8 @@ test('cancel says whether the run is known, and when it has ended already', asyn
   expect(known.stderr).not.toContain('nothing is known');
   put(cloud.call, resultObject(RUN), '{}');
   expect((await mayfly('cancel', RUN)).stderr).toContain('has ended already');
-  expect(published()).toHaveLength(3);
+  // Records may expire before results.
+  put(cloud.call, resultObject('old'), '{}');
+  expect((await mayfly('cancel', 'old')).stderr).not.toContain('nothing is known');
+  expect(published()).toHaveLength(4);
 });

@@ -76,3 +76,17 @@ test('the verb shows it, in ASCII, for ended and living runs; --json has the res
   expect(json.result).toMatchObject(RESULT);
   expect(await callMayfly(['show', 'nobody'], options)).toMatchObject({ code: 4 });
 });
+
+test('nobody is shown a nonce, and a result that cannot be read is named', async () => {
+  await using cloud = await startLocalCloud();
+  const options = { environment: environmentOf(cloud) };
+  const [one] = putRecord(cloud.call, { state: 'RUNNING' }).attempts;
+  const shown = await callMayfly(['show', RUN, '--json'], options);
+  expect(JSON.parse(shown.stdout).record.attempts[0].instance).toBe(one?.instance);
+  expect(one?.nonce.length).toBeGreaterThan(10);
+  expect(shown.stdout).not.toContain(one?.nonce);
+  put(cloud.call, resultObject(RUN), 'no JSON');
+  const broken = await callMayfly(['show', RUN], options);
+  expect(broken).toMatchObject({ code: 3, stdout: '' });
+  expect(broken.stderr).toContain(`${resultObject(RUN)} cannot be read as a result`);
+});

@@ -85,3 +85,10 @@ test('--dry-run reports what a pass would do, and changes nothing', async () => 
   expect((await sweep('--dry-run')).stdout).toMatch(/^a pass would see 1 runs /);
   expect(methods()).toEqual(before);
 });
+
+test('--dry-run with an emulator for the bucket alone asks for machines nowhere, and says what to set', async () => {
+  const { MAYFLY_ENDPOINT_COMPUTE: _, ...environment } = environmentOf(cloud);
+  const ended = await callMayfly(['sweep', '--dry-run'], { environment });
+  expect(ended).toMatchObject({ code: 2, stdout: '' });
+  expect(ended.stderr).toContain('set MAYFLY_ENDPOINT_COMPUTE too');
+});

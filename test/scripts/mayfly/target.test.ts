@@ -34,6 +34,12 @@ test.each([
     target: ['from-env', 'bucket-env', 'filed'],
   },
   {
+    name: 'the file where a variable is empty',
+    environment: { MAYFLY_PROJECT: '' },
+    flags: [],
+    target: ['from-file', 'bucket-file', 'filed'],
+  },
+  {
     name: 'flags over all',
     environment: { MAYFLY_PROJECT: 'from-env' },
     flags: ['--project', 'from-flag', '--deployment', 'flagged'],
