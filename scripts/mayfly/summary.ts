@@ -58,8 +58,10 @@ function times(result: StoredResult): string {
 }
 
 function logTail(result: StoredResult): readonly string[] {
-  const tail = result.log?.tail?.trimEnd() ?? '';
-  if (tail === '') return [];
+  const tail = result.log?.tail?.trimEnd() ?? null;
+  if (tail === '' && result.cause === 'exit' && result.status !== 'SUCCEEDED')
+    return ['  it printed nothing'];
+  if (tail === null || tail === '') return [];
   const lines = tail.split('\n').slice(-LOG_LINES_MAX);
   return ['  last lines of its output:', ...lines.map((line) => `    ${line}`)];
 }

@@ -88,7 +88,8 @@ export function factsOf(marker: Marker | null): MachineFacts | null {
     peakMemoryBytes: marker.peakMemoryBytes,
     gpuCount: marker.gpuCount,
     // Of a step that failed, its own words, though the container may have run before.
-    logTail: marker.execStartEpoch === null || marker.cause === 'step-failed' ? null : marker.detail,
+    logTail:
+      marker.execStartEpoch === null || marker.cause === 'step-failed' ? null : marker.detail,
     outputs: marker.outputs,
   };
 }

@@ -75,6 +75,27 @@ test('A51: the detail is the last 25 lines and at most 800 characters, the last 
   expect(JSON.parse(end)).toBe(`${'x'.repeat(793)}the end`);
 });
 
+test.each([
+  { name: 'ends with 3', container: 'exit 3', request: {}, cause: 'exit' },
+  {
+    name: 'is over its time',
+    container: 'while :; do sleep 0.05; done',
+    request: { timeoutSeconds: 2 },
+    cause: 'timeout',
+  },
+])(
+  'A51: a container that $name without a word has an empty detail, not the words of our steps',
+  async ({ container, request, cause }) => {
+    await using machine = await GuestMachine.create({
+      container,
+      request,
+      guest: { stopGraceSeconds: 1 },
+    });
+    await machine.run();
+    expect(machine.lastMarker()).toMatchObject({ status: 'FAILED', cause, detail: '' });
+  },
+);
+
 test('D33: quotes, backslashes, tabs and line ends survive in the detail', async () => {
   await using machine = await GuestMachine.create({
     container: `printf '%s\\n' 'say "x"' 'C:\\dir' $'tab\\there\\r'; exit 1`,

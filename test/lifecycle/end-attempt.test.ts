@@ -123,6 +123,9 @@ describe('what a marker tells of the machine', () => {
     const started = marker({ status: 'FAILED', detail: 'output', execStartEpoch: 5 });
     expect(factsOf(started)?.logTail).toBe('output');
     expect(factsOf(marker({ status: 'FAILED', detail: 'no such image' }))?.logTail).toBeNull();
+    // Its outputs could not be stored: the words are the step's, though the container had run.
+    const stored = { cause: 'step-failed', step: 'outputs', detail: 'HTTP 403' } as const;
+    expect(factsOf({ ...started, status: 'FAILED', ...stored })?.logTail).toBeNull();
   });
 });
 

@@ -96,12 +96,15 @@ write_failure() {
   write_guest_attribute status "failed:$STEP"
 }
 
-# The last lines of the container, or of the steps where the container has said nothing, in JSON.
+# The last lines of the container, or of the steps where one of them failed or the machine was taken from
+# a container that had said nothing, in JSON. Where such a container ended by itself or by a limit the
+# detail is empty: our own lines would pass for its words.
 make_detail() {
   JSON='""'
   [[ $CAUSE == step-failed || $EXEC_START_EPOCH == null ]] ||
     last_of < <(container_log | tail -c "$LOG_BYTES")
-  [[ $JSON != '""' || $CAUSE == exit && $EXIT_CODE == 0 ]] || last_of <"$RUN_DIR/steps.log"
+  [[ $JSON != '""' || $EXEC_START_EPOCH != null && $CAUSE != @(step-failed|interrupted|preempted) ]] ||
+    last_of <"$RUN_DIR/steps.log"
   hint_at_metadata
 }
 
