@@ -1,24 +1,25 @@
 // `mayfly deploy`: bundles the functions, lets Terraform plan, shows what changes, applies it after a
 // yes, and writes `.mayfly.json` for the other verbs. Nothing is changed before the yes.
-import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import * as z from 'zod';
-import { bundleFunctions } from '#scripts/deploy/bundle.ts';
+import { join } from 'node:path';
+import { apply, knownOf } from '#scripts/deploy/apply.ts';
+import { type Deploy, keptVariables, readDeploy, writeArchive } from '#scripts/deploy/call.ts';
+import { type Changes, readChanges, refuseLoss, summarize } from '#scripts/deploy/plan.ts';
+import {
+  hasLocalState,
+  holdBackend,
+  MEMORY_FILE,
+  pushState,
+  remember,
+  type State,
+  stateAt,
+} from '#scripts/deploy/state.ts';
 import { openTerraform, type Terraform } from '#scripts/deploy/terraform.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
-import { DEPLOYMENT_DEFAULT, findTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
-import { once } from '#shared/runs/real-deps.ts';
-
-const PROJECT_FOLDER = fileURLToPath(new URL('../../', import.meta.url));
-const ARCHIVE_FOLDER = join('.local', 'deploy');
-const TARGET_FILE = '.mayfly.json';
-const BACKEND_FILE = 'backend_override.tf';
-const PLAN_FILE = 'mayfly.tfplan';
 
 export const deployVerb: Verb = {
   name: 'deploy',
@@ -28,156 +29,120 @@ export const deployVerb: Verb = {
   takesRest: false,
   summary: 'makes or changes a deployment: bundles the functions and applies Terraform',
   details: [
-    'Prints what would change and asks before anything does; --yes does not ask. Writes .mayfly.json,',
-    'so that the other verbs know the deployment. The state of Terraform is a file in its folder unless',
-    '--state names a bucket; keep it, and use the same --state every time. MAYFLY_TERRAFORM names the',
-    'command that is called (default: terraform). With --json: { project, deployment, archive, add,',
-    'change, destroy, resources, applied }.',
+    'Prints the whole plan and asks before anything changes; --yes does not ask, --quiet prints a',
+    'summary alone. Writes .mayfly.json, so that the other verbs know the deployment. What runs may use',
+    'is given once, and kept until it is given anew; --var NAME= goes back to the default:',
+    '  --var data_buckets=my-data,my-models --var secrets=hf',
+    '  --var image_repositories=projects/P/locations/L/repositories/R',
+    'All variables are in docs/reference.md. Terraform’s state is a file of its own for each project and',
+    'deployment in ~/.local/state/mayfly: keep it, or let --state move it to a bucket, once. A plan that',
+    'deletes the bucket of the runs is refused. MAYFLY_TERRAFORM names the command that is called',
+    '(default: terraform). With --json: { project, deployment, archive, state, variables, add, change,',
+    'destroy, resources, applied }.',
   ],
   flags: {
-    'dry-run': { help: 'stop after the plan' },
+    'dry-run': { help: 'stop after the plan; nothing is changed' },
     yes: { help: 'apply without asking' },
+    destroy: { help: 'take the deployment away, the bucket with all runs too' },
+    'replace-bucket': { help: 'apply although the bucket is deleted with all that is in it' },
     dir: { value: 'DIR', help: 'the Terraform root (default: terraform, of this clone)' },
-    region: { value: 'REGION', help: 'of functions, bucket and scheduler' },
+    region: {
+      value: 'REGION',
+      help: 'of functions, bucket and scheduler (default: first of --regions)',
+    },
     regions: { value: 'R1,R2', help: 'where machines may run, in order (default: the region)' },
-    state: { value: 'gs://BUCKET/PREFIX', help: 'keep Terraform’s state there' },
+    state: { value: 'gs://BUCKET/PREFIX', help: 'keep Terraform’s state there from now on' },
     var: { value: 'NAME=VALUE', multiple: true, help: 'a variable of the Terraform root' },
   },
   run: runDeploy,
 };
 
 async function runDeploy(call: Call, terminal: Terminal): Promise<number> {
-  const variables = await readVariables(call, terminal);
-  const folder = findRoot(call, terminal);
-  const state = readState(call.text('state'));
-  const terraform = openTerraform(folder, terminal);
-  if (state !== null) await writeFile(join(folder, BACKEND_FILE), state);
+  const deploy = await readDeploy(call, terminal);
+  const { folder, files, project, memory } = deploy;
+  const known = memory.known?.state ?? null;
+  const wanted = stateAt(memory, call.text('state') ?? known, files.hasBackend);
+  const moves = wanted.backend !== null && known === null && (await hasLocalState(memory));
+  if (known !== null && wanted.place !== known) {
+    throw usageError(
+      `the state is at ${known}: move it there by hand (gcloud storage cp --recursive ${known} ${wanted.place}) and correct "state" in ${join(memory.folder, MEMORY_FILE)}`,
+    );
+  }
+  // A dry run looks at the state where it is.
+  const state = moves && call.has('dry-run') ? stateAt(memory, null, false) : wanted;
+  await using _ = await holdBackend(folder, state.backend);
+  const root = { folder, project, wanted: files.wanted };
+  const environment = { TF_DATA_DIR: join(memory.folder, dataFolder(state.place)) };
+  const terraform = openTerraform({ ...root, environment }, terminal);
+  terminal.move('terraform init');
+  await terraform.run(['init', '-no-color', '-input=false', '-reconfigure']);
+  if (moves && call.has('dry-run')) terminal.note(`the state would move to ${wanted.place}`);
+  else if (moves) {
+    await pushState(memory, terraform);
+    await remember(memory, { ...knownOf(deploy), ...memory.known, state: wanted.place });
+    terminal.note(`the state has moved to ${wanted.place}`);
+  }
+  return await planAndApply(deploy, terraform, state);
+}
+
+/** What `init` makes is of one backend. */
+const dataFolder = (place: string) =>
+  `.terraform-${createHash('sha256').update(place).digest('hex').slice(0, 8)}`;
+
+async function planAndApply(deploy: Deploy, terraform: Terraform, state: State): Promise<number> {
+  const { call, terminal, project, deployment } = deploy;
+  terminal.move('bundling the functions');
+  const archive = await writeArchive();
+  const source = deploy.files.variables.has('source_archive') ? { source_archive: archive } : {};
+  const variables = { ...deploy.variables, ...source };
   // A plan holds values that nobody should find, and two deploys at once must not apply each other's.
   const planFolder = await mkdtemp(join(tmpdir(), 'mayfly-plan-'));
-  const plan = join(planFolder, PLAN_FILE);
   try {
-    terminal.move('terraform init');
-    await terraform.run(['init', '-no-color', '-input=false']);
-    terminal.move('bundling the functions');
-    const archive = await writeArchive();
+    const plan = join(planFolder, 'mayfly.tfplan');
     terminal.move('terraform plan');
-    const given = { ...variables, source_archive: archive };
-    const words = Object.entries(given).map(([name, value]) => `-var=${name}=${value}`);
-    const said = await terraform.run([
-      'plan',
-      '-no-color',
-      '-input=false',
-      `-out=${plan}`,
-      ...words,
-    ]);
+    const words = Object.entries(variables).map(([name, value]) => `-var=${name}=${value}`);
+    const more = [...(call.has('destroy') ? ['-destroy'] : []), ...state.words, `-out=${plan}`];
+    const said = await terraform.run(['plan', '-no-color', '-input=false', ...more, ...words]);
     const changes = await readChanges(terraform, plan);
     terminal.move(null);
-    if (!call.has('json')) terminal.write(said);
-    const applied =
-      (await mayApply(call, terminal, changes)) && (await apply(terraform, plan, terminal));
-    const { project, deployment } = variables;
-    const report = { project, deployment, archive, ...changes, applied };
-    if (call.has('json')) terminal.write(`${JSON.stringify(report)}\n`);
+    showPlan(deploy, { said, changes, place: state.place });
+    const applied = await mayApply(deploy, changes);
+    if (applied) await apply(deploy, terraform, { plan, state });
+    const report = { ...{ project, deployment, archive, state: state.place }, variables };
+    if (call.has('json')) {
+      terminal.write(`${JSON.stringify({ ...report, ...changes, applied })}\n`);
+    }
     return EXIT_DONE;
   } finally {
     await rm(planFolder, { recursive: true });
   }
 }
 
-interface Variables extends Readonly<Record<string, string>> {
-  readonly project: string;
-  readonly deployment: string;
-}
-
-async function readVariables(call: Call, terminal: Terminal): Promise<Variables> {
-  const { project, deployment = DEPLOYMENT_DEFAULT } = await findTarget(call, terminal);
-  if (project === undefined) {
-    throw usageError('which project? Give --project ID, or set MAYFLY_PROJECT');
+function showPlan(
+  { call, terminal, variables, memory }: Deploy,
+  { said, changes, place }: { said: string; changes: Changes; place: string },
+): void {
+  const kept = keptVariables(memory.known);
+  const { source_archive: _, ...shown } = variables;
+  const used = Object.entries(shown).map(
+    ([name, value]) => `  ${name} = ${value}${kept[name] === value ? ' (as before)' : ''}`,
+  );
+  const lines = ['with', ...used, `state: ${place}`, ...summarize(changes)];
+  if (call.has('json')) return;
+  if (call.has('quiet')) terminal.write(lines.map((line) => `${line}\n`).join(''));
+  else {
+    terminal.write(said);
+    for (const line of lines) terminal.note(line);
   }
-  // What an earlier deploy wrote holds for the same deployment alone: another one has its own bucket.
-  const last = await readLast(terminal.folder);
-  const kept = last?.project === project && last.deployment === deployment ? last : null;
-  const regions = call.text('regions')?.split(',') ?? kept?.regions;
-  const given: Record<string, string | undefined> = {
-    bucket: call.text('bucket') ?? terminal.environment.MAYFLY_BUCKET ?? kept?.bucket,
-    region: call.text('region') ?? kept?.region,
-    regions: regions === undefined ? undefined : JSON.stringify(regions),
-  };
-  for (const word of call.list('var')) {
-    const [, name, value] = /^([a-z][a-z0-9_]*)=(.*)$/s.exec(word) ?? [];
-    if (name === undefined) throw usageError(`--var ${JSON.stringify(word)} is not NAME=VALUE`);
-    given[name] = value;
-  }
-  const known = Object.entries(given).filter(([, value]) => value !== undefined && value !== '');
-  return { ...(Object.fromEntries(known) as Record<string, string>), project, deployment };
 }
 
-const lastSchema = z
-  .object({ project: z.string(), deployment: z.string(), bucket: z.string() })
-  .extend({ region: z.string(), regions: z.array(z.string()) });
-
-async function readLast(folder: string): Promise<z.infer<typeof lastSchema> | null> {
-  const text = await readFile(join(folder, TARGET_FILE), 'utf8').catch(() => '{}');
-  return lastSchema.safeParse(JSON.parse(text)).data ?? null;
-}
-
-function findRoot(call: Call, terminal: Terminal): string {
-  const given = call.text('dir');
-  const folder =
-    given === null ? join(PROJECT_FOLDER, 'terraform') : resolve(terminal.folder, given);
-  if (existsSync(folder)) return folder;
-  throw usageError(`there is no folder ${folder}: --dir names the Terraform root`);
-}
-
-/** The backend block for a state in a bucket; null keeps the state in a file. */
-function readState(text: string | null): string | null {
-  if (text === null) return null;
-  const [, bucket, prefix] = /^gs:\/\/([a-z0-9._-]+)\/([\w./-]+)$/.exec(text) ?? [];
-  if (bucket === undefined)
-    throw usageError(`--state ${JSON.stringify(text)} is not gs://BUCKET/PREFIX`);
-  return `terraform {\n  backend "gcs" {\n    bucket = "${bucket}"\n    prefix = "${prefix}"\n  }\n}\n`;
-}
-
-/** Sources do not change while the command runs. */
-const bundle = once(bundleFunctions);
-
-async function writeArchive(): Promise<string> {
-  const { zip, sha256 } = await bundle();
-  const path = join(PROJECT_FOLDER, ARCHIVE_FOLDER, `functions-${sha256.slice(0, 16)}.zip`);
-  await mkdir(join(PROJECT_FOLDER, ARCHIVE_FOLDER), { recursive: true });
-  await writeFile(path, zip);
-  return path;
-}
-
-const planSchema = z.object({
-  resource_changes: z
-    .array(z.object({ address: z.string(), change: z.object({ actions: z.array(z.string()) }) }))
-    .default([]),
-});
-
-interface Changes {
-  readonly add: number;
-  readonly change: number;
-  readonly destroy: number;
-  readonly resources: readonly { readonly address: string; readonly actions: readonly string[] }[];
-}
-
-/** https://developer.hashicorp.com/terraform/internals/json-format, "Change Representation". */
-async function readChanges(terraform: Terraform, plan: string): Promise<Changes> {
-  const shown = planSchema.parse(JSON.parse(await terraform.run(['show', '-json', plan])));
-  const resources = shown.resource_changes
-    .map(({ address, change }) => ({ address, actions: change.actions }))
-    .filter(({ actions }) => actions.some((action) => action !== 'no-op' && action !== 'read'));
-  const count = (action: string) => resources.filter((one) => one.actions.includes(action)).length;
-  return { add: count('create'), change: count('update'), destroy: count('delete'), resources };
-}
-
-async function mayApply(call: Call, terminal: Terminal, changes: Changes): Promise<boolean> {
-  const { add, change, destroy } = changes;
-  terminal.note(`plan: ${add} to add, ${change} to change, ${destroy} to destroy`);
+async function mayApply({ call, terminal }: Deploy, changes: Changes): Promise<boolean> {
   if (call.has('dry-run')) return false;
+  if (!call.has('destroy') && !call.has('replace-bucket')) refuseLoss(changes);
   if (call.has('yes')) return true;
-  const answer = await terminal.ask('apply this? (yes/no) ');
+  const answer = await terminal.ask(
+    call.has('destroy') ? 'take all of this away? (yes/no) ' : 'apply this? (yes/no) ',
+  );
   if (answer === null) {
     throw usageError(
       'nobody to ask: give --yes to apply without asking, or --dry-run to plan alone',
@@ -186,35 +151,4 @@ async function mayApply(call: Call, terminal: Terminal, changes: Changes): Promi
   if (answer.trim().toLowerCase() === 'yes') return true;
   terminal.note('nothing was changed');
   return false;
-}
-
-const outputOf = <Value extends z.ZodType>(value: Value) => z.object({ value });
-const outputsSchema = z.object({
-  project: outputOf(z.string()),
-  region: outputOf(z.string()),
-  regions: outputOf(z.array(z.string())),
-  bucket: outputOf(z.string()),
-  deployment: outputOf(z.string()),
-  worker_service_accounts: outputOf(z.array(z.string())),
-});
-
-async function apply(terraform: Terraform, plan: string, terminal: Terminal): Promise<true> {
-  terminal.move('terraform apply');
-  await terraform.run(['apply', '-no-color', '-input=false', plan]);
-  const outputs = outputsSchema.parse(JSON.parse(await terraform.run(['output', '-json'])));
-  const { project, bucket, deployment, region, regions } = outputs;
-  const file = {
-    project: project.value,
-    bucket: bucket.value,
-    deployment: deployment.value,
-    region: region.value,
-    regions: regions.value,
-    workerServiceAccounts: outputs.worker_service_accounts.value,
-  };
-  const path = join(terminal.folder, TARGET_FILE);
-  await writeFile(path, `${JSON.stringify(file, null, 2)}\n`);
-  terminal.move(null);
-  terminal.note(`applied; ${path} names the deployment to the other verbs`);
-  terminal.note('  next: mayfly doctor');
-  return true;
 }

@@ -37,6 +37,7 @@ export async function openOperate(): Promise<Place> {
   const laidOut = await layOut(clock.nowMs);
   const environment = {
     PATH: process.env.PATH ?? '',
+    HOME: folder,
     ...laidOut.environment,
     MAYFLY_TERRAFORM: `${process.execPath} ${program}`,
   };
