@@ -10,13 +10,13 @@ function isDateTime(text: string): boolean {
   return shape.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-/** Every object closed, so that a field that the schema does not know is told. */
+/** Every object with named fields closed, so that one that the schema does not know is told. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;
   const inner = Object.entries(value).map(([key, child]) => [key, closed(child)] as const);
-  const open = 'type' in value && 'properties' in value && !('additionalProperties' in value);
-  return Object.fromEntries(open ? [...inner, ['additionalProperties', false] as const] : inner);
+  const open = 'type' in value && 'properties' in value;
+  return { ...Object.fromEntries(inner), ...(open ? { additionalProperties: false } : {}) };
 }
 
 type Published = 'marker' | 'result' | 'event';

@@ -192,7 +192,9 @@ describe('what comes back', () => {
     'of a run that %s: result and event have no field that is not published',
     async (_, given, status) => {
       const kernel = new Kernel();
-      kernel.request({ ...given, runId: 'run-s', labels: { team: 'a' } });
+      const request = { ...given, runId: 'run-s', labels: { team: 'a' } };
+      const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+      kernel.publish('run-requests', JSON.stringify(request), { traceparent });
       await kernel.run(3 * 3_600_000);
       const names = [...kernel.objects('runs/results/'), ...kernel.objects('runs/rejected/')];
       expect(names).toHaveLength(1);
@@ -201,6 +203,7 @@ describe('what comes back', () => {
       if (status !== null) expect(data.status).toBe(status);
       expect(faultsOf('result', data)).toEqual([]);
       const attributes = eventAttributes(name, data, { project: 'p', deployment: 'mayfly' });
+      expect(attributes).toMatchObject({ 'ce-traceparent': traceparent });
       expect(faultsOf('event', { attributes, data })).toEqual([]);
       const wrong = { ...data, status: 'SUCCEEDED', cause: 'preempted' };
       expect(faultsOf('result', wrong)).not.toEqual([]);
