@@ -20,8 +20,3 @@ module "mayfly" {
   regions        = ["europe-west1"]
   source_archive = var.source_archive
 }
-
-output "bucket" {
-  description = "Name of the deployment's bucket."
-  value       = module.mayfly.bucket
-}
