@@ -6,7 +6,7 @@ import { quotaProjectError } from '#scripts/mayfly/doctor/credentials.ts';
 import { examine } from '#scripts/mayfly/doctor/examine.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
 import { needsQuotaProject, openReader } from '#scripts/mayfly/doctor/reader.ts';
-import { EXIT_DONE, EXIT_REFUSED } from '#scripts/mayfly/exit-codes.ts';
+import { EXIT_DONE, EXIT_REFUSED, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { requireRegion, requireTarget } from '#scripts/mayfly/target.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 
@@ -33,6 +33,11 @@ export const doctorVerb: Verb = {
     image: { value: 'IMAGE', multiple: true, help: 'in Artifact Registry: may workers pull it?' },
   },
   async run(call, terminal) {
+    for (const name of call.list('secret')) {
+      if (!/^projects\/[^/]+\/secrets\/[^/]+$/.test(name)) {
+        throw usageError(`--secret ${JSON.stringify(name)} is not projects/PROJECT/secrets/SECRET`);
+      }
+    }
     const target = await requireTarget(call, terminal);
     const region = await requireRegion(call, terminal);
     const used = {

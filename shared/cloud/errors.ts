@@ -195,6 +195,11 @@ function codeOfFailure(cause: unknown): CloudErrorCode {
   const error = asObject(cause);
   const text = cause instanceof Error ? cause.message : '';
   if (text.includes('Could not load the default credentials')) return 'unauthenticated';
+  // A key file that is not there, is no JSON, lacks a field, or holds a key that OpenSSL cannot use.
+  if (/credential file|client_email|private_key/.test(text)) return 'unauthenticated';
+  if (error?.name === 'SyntaxError' || reasonOfFailure(cause).startsWith('ERR_OSSL')) {
+    return 'unauthenticated';
+  }
   // A status here is the token endpoint's: the services' own replies never come as failures.
   const status = error?.status ?? asObject(error?.response)?.status;
   if (typeof status === 'number' && status >= 400 && status < 500 && status !== 429) {

@@ -53,6 +53,18 @@ function settingsOf(bucket: string, body: JsonObject): Finding[] {
         update('--no-versioning'),
       ],
     ]),
+    firstBroken('bucket retention', [
+      [
+        body.retentionPolicy === undefined,
+        'a retention policy refuses to overwrite or delete objects: no state can be written twice',
+        update('--clear-retention-period'),
+      ],
+      [
+        body.defaultEventBasedHold !== true,
+        'new objects get a hold, which refuses to overwrite them: no state can be written twice',
+        update('--no-default-event-based-hold'),
+      ],
+    ]),
     firstBroken('bucket uniform access', [
       [
         uniform === true,

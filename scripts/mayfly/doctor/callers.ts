@@ -113,7 +113,10 @@ interface WantedSink {
 function judgeSink(check: string, wanted: WantedSink, sinks: readonly JsonObject[]): Finding {
   const plain = (filter: unknown) => String(filter).replace(/\s+/g, ' ').trim();
   const right = sinks.find(
-    ({ filter, disabled }) => plain(filter) === plain(wanted.filter) && disabled !== true,
+    (sink) =>
+      plain(sink.filter) === plain(wanted.filter) &&
+      sink.disabled !== true &&
+      exclusionsOf(sink).length === 0,
   );
   if (right !== undefined) return ok(check, `${right.name}`);
   const { project, name, destination, filter } = wanted;
@@ -126,9 +129,20 @@ function judgeSink(check: string, wanted: WantedSink, sinks: readonly JsonObject
       )
     : fault(
         check,
-        `${named.disabled === true ? 'is disabled' : `takes ${plain(named.filter)}`}`,
-        `gcloud logging sinks update ${name} --project=${project} --no-disabled --log-filter='${filter}'`,
+        whatIsWrong(named, plain(named.filter)),
+        `gcloud logging sinks update ${name} --project=${project} --no-disabled --clear-exclusions --log-filter='${filter}'`,
       );
+}
+
+const exclusionsOf = ({ exclusions }: JsonObject) =>
+  asArray(exclusions)
+    .map(asObject)
+    .filter(({ disabled }) => disabled !== true);
+
+function whatIsWrong(sink: JsonObject, filter: string): string {
+  if (sink.disabled === true) return 'is disabled';
+  const [excluded] = exclusionsOf(sink);
+  return excluded === undefined ? `takes ${filter}` : `leaves out ${excluded.filter}`;
 }
 
 /** The push account may call each function that is there, and nobody else without a name may. */

@@ -44,6 +44,11 @@ export function checkSubscriptions(deployed: Deployed): Promise<Finding[]> {
   });
 }
 
+/** What Pub/Sub counts to when a policy does not say. */
+const ATTEMPTS_LEFT_OUT = 5;
+/** As in terraform/functions.tf. */
+const SWEEP_SCHEDULE = '*/2 * * * *';
+
 type Rules = Parameters<typeof firstBroken>[1];
 
 /** The right values are the design's: 600 s, retries, 31 days or one, never expiring, one dead topic. */
@@ -60,6 +65,8 @@ function subscriptionRules(deployed: Deployed, wanted: Subscription, body: JsonO
   const dead = asObject(body.deadLetterPolicy);
   const topic = `projects/${project}/topics/${deployment}-`;
   const audience = audiences.get(wanted.function) ?? token.audience;
+  // Neither can be changed; messages that wait are lost.
+  const again = `gcloud pubsub subscriptions delete ${deployment}-${wanted.name} --project=${project} && mayfly deploy`;
   const seconds = wanted.retentionSeconds;
   const ack = `--ack-deadline=${ACK_DEADLINE_SECONDS}`;
   const letters = `--dead-letter-topic=${deployment}-dead --max-delivery-attempts=${DELIVERY_ATTEMPTS_MAX}`;
@@ -101,6 +108,23 @@ function subscriptionRules(deployed: Deployed, wanted: Subscription, body: JsonO
       `keeps messages for ${body.messageRetentionDuration ?? '7 days'}, not for ${seconds} s`,
       update(`--message-retention-duration=${seconds}s`),
     ],
+    [
+      (asString(body.filter) ?? '') === '',
+      `drops every message that is not ${asString(body.filter)}`,
+      again,
+    ],
+    [
+      body.enableMessageOrdering !== true,
+      'holds all messages of an ordering key back behind one that fails',
+      again,
+    ],
+    [push.noWrapper === undefined, 'pushes bare data, without ids and attributes', 'mayfly deploy'],
+    [
+      !wanted.deadLetters ||
+        (dead.maxDeliveryAttempts ?? ATTEMPTS_LEFT_OUT) === DELIVERY_ATTEMPTS_MAX,
+      `gives a message up after ${dead.maxDeliveryAttempts ?? ATTEMPTS_LEFT_OUT} attempts, minutes of a fault`,
+      update(letters),
+    ],
     wanted.deadLetters
       ? [dead.deadLetterTopic === `${topic}dead`, 'has no dead letter policy', update(letters)]
       : [
@@ -130,6 +154,11 @@ export async function checkScheduler(deployed: Deployed): Promise<Finding[]> {
     const audience = audiences.get('sweep') ?? token.audience;
     return firstBroken(check, [
       [body.state === 'ENABLED', `is ${body.state}: nothing sweeps`, 'mayfly sweep --resume'],
+      [
+        body.schedule === SWEEP_SCHEDULE,
+        `calls at ${body.schedule}, not every two minutes`,
+        update(`--schedule='${SWEEP_SCHEDULE}'`),
+      ],
       [right.map(trim).includes(trim(uri)), `calls ${uri}`, update(`--uri=${right[0]}`)],
       [
         durationMs(body.attemptDeadline) === 1_800_000,

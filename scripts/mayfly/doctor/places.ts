@@ -4,7 +4,7 @@ import { asArray, asNumber, asObject, asString, lastPart } from '#scripts/local-
 import type { Deployed } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok, unknown, warning } from '#scripts/mayfly/doctor/finding.ts';
 import { type Answer, type Reader, unreadable } from '#scripts/mayfly/doctor/reader.ts';
-import { diffInventory } from '#shared/plan/jobs-inventory.ts';
+import { diffInventory, jobKinds, jobName } from '#shared/plan/jobs-inventory.ts';
 
 export function checkServices(
   project: string,
@@ -58,28 +58,45 @@ function judgeQuota(scope: string, metric: string, limit = 0, project = ''): Fin
   return (gpus ? warning : fault)(check, what, fix);
 }
 
+/** A base without any Job has no image, and nothing of it is missing: Terraform makes none then. */
 export async function checkJobs({ reader, project, settings }: Deployed): Promise<Finding[]> {
   if (settings === null || settings.plan.jobs.readerServiceAccount == null) return [];
   const { plan } = settings;
-  return Promise.all(
-    plan.regions.map(async (region): Promise<Finding> => {
-      const check = `jobs ${region}`;
+  const listed = await Promise.all(
+    plan.regions.map(async (region) => {
       const jobs = await listJobs(reader, `v2/projects/${project}/locations/${region}/jobs`);
-      if ('kind' in jobs) {
-        return jobs.kind === 'unknown'
-          ? unreadable(check, jobs.error)
-          : fault(check, 'there is no such region', 'correct MAYFLY_REGIONS');
-      }
-      const named = jobs.map((name) => ({ name, region }));
-      const { missing, surplus } = diffInventory(plan, region, named);
-      if (missing.length + surplus.length === 0) return ok(check, `${jobs.length} there`);
-      const words = [
-        ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
-        ...(surplus.length > 0 ? [`not in the inventory: ${surplus.join(', ')}`] : []),
-      ];
-      return fault(check, words.join('; '), 'mayfly deploy');
+      return { region, jobs };
     }),
   );
+  const names = new Set(listed.flatMap(({ jobs }) => ('kind' in jobs ? [] : jobs)));
+  const kinds = jobKinds(plan.jobs).map((kind) => {
+    return { ...kind, name: jobName(plan.deployment, plan.jobs, kind) };
+  });
+  const made = new Set(kinds.filter(({ name }) => names.has(name)).map(({ base }) => base));
+  const imageless = kinds.filter(({ base }) => !made.has(base)).map(({ name }) => name);
+  return listed.map(({ region, jobs }): Finding => {
+    const check = `jobs ${region}`;
+    if ('kind' in jobs) {
+      return jobs.kind === 'unknown'
+        ? unreadable(check, jobs.error)
+        : fault(check, 'there is no such region', 'correct MAYFLY_REGIONS');
+    }
+    const difference = diffInventory(
+      plan,
+      region,
+      jobs.map((name) => ({ name, region })),
+    );
+    const missing = difference.missing.filter((name) => !imageless.includes(name));
+    const { surplus } = difference;
+    if (missing.length + surplus.length === 0) {
+      return ok(check, `${jobs.length} there; bases without an image have none`);
+    }
+    const words = [
+      ...(missing.length > 0 ? [`missing: ${missing.join(', ')}`] : []),
+      ...(surplus.length > 0 ? [`not in the inventory: ${surplus.join(', ')}`] : []),
+    ];
+    return fault(check, words.join('; '), 'mayfly deploy');
+  });
 }
 
 async function listJobs(reader: Reader, path: string) {

@@ -66,6 +66,29 @@ const MESSAGES: readonly PlantedFault[] = [
         '--message-retention-duration',
       ],
       ['no dead letter policy', without('deadLetterPolicy'), '--dead-letter-topic'],
+      [
+        'five attempts before a message is given up',
+        ({ deadLetterPolicy, ...old }: JsonObject) => ({
+          ...old,
+          deadLetterPolicy: { ...(deadLetterPolicy as JsonObject), maxDeliveryAttempts: 5 },
+        }),
+        '--max-delivery-attempts=100',
+      ],
+      [
+        'a filter',
+        (old: JsonObject) => ({ ...old, filter: 'attributes.never = "x"' }),
+        'subscriptions delete mayfly-submit --project=local-project && mayfly deploy',
+      ],
+      [
+        'ordering',
+        (old: JsonObject) => ({ ...old, enableMessageOrdering: true }),
+        'subscriptions delete mayfly-submit --project=local-project && mayfly deploy',
+      ],
+      [
+        'pushes without the envelope',
+        push((old) => ({ ...old, noWrapper: { writeMetadata: false } })),
+        'mayfly deploy',
+      ],
     ] as const
   ).map(([what, change, fix]) => ({
     name: `P123: subscription submit has ${what}`,

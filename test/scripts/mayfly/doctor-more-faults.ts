@@ -7,6 +7,7 @@ import {
 import { asObject, type JsonObject } from '#scripts/local-cloud/json.ts';
 import {
   BUCKET,
+  bucket,
   type Change,
   notification,
   type PlantedFault,
@@ -109,6 +110,42 @@ export const MORE_FAULTS: readonly PlantedFault[] = [
     plant: notification('runs/results/', (old) => ({ ...old, event_types: ['OBJECT_DELETE'] })),
     check: 'notification runs/results/',
     fix: '--event-types=OBJECT_FINALIZE',
+  },
+  {
+    name: 'the sweep is called once a year',
+    plant: sweepJob((old) => ({ ...old, schedule: '0 0 1 1 *' })),
+    check: 'scheduler mayfly-sweep',
+    fix: "--schedule='*/2 * * * *'",
+  },
+  {
+    name: 'a retention policy keeps objects from being overwritten',
+    plant: bucket({ retentionPolicy: { retentionPeriod: '864000' } }),
+    check: 'bucket retention',
+    fix: '--clear-retention-period',
+  },
+  {
+    name: 'new objects of the bucket get a hold',
+    plant: bucket({ defaultEventBasedHold: true }),
+    check: 'bucket retention',
+    fix: '--no-default-event-based-hold',
+  },
+  {
+    name: 'the sink for machines leaves machines out',
+    plant: sink('mayfly-signals', (old) => ({
+      ...old,
+      exclusions: [{ name: 'all', filter: 'resource.type="gce_instance"' }],
+    })),
+    check: 'sink signals',
+    fix: '--clear-exclusions',
+  },
+  {
+    name: 'the Jobs of one region are gone',
+    plant: async (send) => {
+      const { jobs } = await send('GET', `${RUN}/jobs`);
+      for (const { name } of jobs as { name: string }[]) await send('DELETE', `/v2/${name}`);
+    },
+    check: `jobs ${LOCAL_REGION}`,
+    fix: 'mayfly deploy',
   },
   {
     name: 'the sink for executions is disabled',

@@ -61,6 +61,47 @@ test('what Terraform makes and no table tells is no finding: rights on repositor
   expect((await examine(environment)).wrong).toEqual([]);
 });
 
+test('P126: a deployment as Terraform makes it without images of Jobs has no finding either', async () => {
+  const { environment, send } = await layOut();
+  for (const region of ['europe-west1', 'us-central1']) {
+    const list = `/v2/projects/${LOCAL_PROJECT}/locations/${region}/jobs`;
+    const { jobs } = (await send('GET', list)) as { jobs?: { name: string }[] };
+    for (const { name } of jobs ?? []) await send('DELETE', `/v2/${name}`);
+  }
+  const { code, wrong } = await examine(environment);
+  expect({ code, wrong }).toEqual({ code: 0, wrong: [] });
+});
+
+test('a secret that is not named in full is refused', async () => {
+  const ended = await callMayfly(['doctor', '--secret', 'nope']);
+  expect(ended.code).toBe(2);
+  expect(ended.stderr).toContain('--secret "nope" is not projects/PROJECT/secrets/SECRET');
+});
+
+test.each([
+  { name: 'is not there', content: null },
+  { name: 'is no JSON', content: 'key' },
+  {
+    name: 'holds a key that cannot be used',
+    content: JSON.stringify({
+      ...{ type: 'service_account', client_email: 'a@b.iam.gserviceaccount.com' },
+      private_key: 'no key',
+    }),
+  },
+])('a key file that $name is said once, with what to do', async ({ content }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'mayfly-doctor-'));
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const path = join(folder, 'key.json');
+  if (content !== null) await writeFile(path, content);
+  const target = ['--project', 'my-project', '--bucket', 'b', '--region', 'europe-west1'];
+  const ended = await runMayfly(['doctor', ...target], {
+    environment: { GOOGLE_APPLICATION_CREDENTIALS: path },
+  });
+  expect(ended, ended.stderr).toMatchObject({ code: 3, stdout: '' });
+  expect(ended.stderr.match(/gcloud auth application-default login/g)).toHaveLength(1);
+  expect(ended.stderr).not.toContain('may pass');
+});
+
 test('there are at least 25 planted faults, each with a name of its own', () => {
   expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length);
   expect(FAULTS.length).toBeGreaterThanOrEqual(25);
