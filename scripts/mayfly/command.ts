@@ -4,6 +4,7 @@ import { parseCall, type Verb } from '#scripts/mayfly/call.ts';
 import { CommandError, EXIT_DONE, EXIT_REFUSED, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { helpOverview, helpVerb } from '#scripts/mayfly/help.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { oneLine, visible } from '#scripts/mayfly/visible.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 
 /** In the order of the help text. */
@@ -28,8 +29,9 @@ const HELP_WORDS: readonly (string | undefined)[] = ['help', '--help', '-h', und
 /** Gives the exit code; throws only what is a fault of ours. */
 export async function runCommand(
   words: readonly string[],
-  openTerminal: (quiet: boolean) => Terminal,
+  openRaw: (quiet: boolean) => Terminal,
 ): Promise<number> {
+  const openTerminal = (quiet: boolean) => guarded(openRaw(quiet));
   let terminal = openTerminal(false);
   try {
     const [word, ...rest] = words;
@@ -42,6 +44,17 @@ export async function runCommand(
   } catch (error) {
     return reportError(error, terminal, asksForJson(words));
   }
+}
+
+/** Whatever is shown may hold what others wrote: none of it moves the cursor or looks like our lines. */
+function guarded(terminal: Terminal): Terminal {
+  return {
+    ...terminal,
+    write: (text) => terminal.write(visible(text)),
+    note: (line) => terminal.note(visible(line)),
+    complain: (text) => terminal.complain(visible(text)),
+    move: (line) => terminal.move(line === null ? null : oneLine(line)),
+  };
 }
 
 /** Also of words that cannot be parsed: a program that reads JSON is answered in JSON. */

@@ -6,10 +6,12 @@ import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { loadRecord, loadResult } from '#scripts/mayfly/follow.ts';
 import { type DeadEntry, listDead } from '#scripts/mayfly/list/dead.ts';
 import { newestObjects } from '#scripts/mayfly/list/newest-objects.ts';
+import { tryRead } from '#scripts/mayfly/list/try-read.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
 import { parseSince, SINCE_HELP } from '#scripts/mayfly/since.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
+import { oneLine } from '#scripts/mayfly/visible.ts';
 import { ACTIVE_PREFIX, resultObject } from '#shared/plan/objects.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 
@@ -25,17 +27,18 @@ export const listVerb: Verb = {
   takesRest: false,
   summary: 'lists active runs and those that ended lately, newest first',
   details: [
-    'Reads the names of active runs and the index of ended ones, and only as far back as is shown.',
-    'With --json: { since, active: [{ runId, state, attempt, acceptedAt, place }], ended: [{ runId,',
-    'endedAt, status, cause, seconds, costUsd }], more }; with --dead: { since, dead: [{ kind, at, runId,',
-    'messageId, reason, object }], more }. more: there is more than the limit shows.',
+    'Reads the names of active runs and the index of ended ones, and only as far back as is shown. A refused',
+    'request never was a run: --dead shows those. With --json: { since, active: [{ runId, state, attempt,',
+    'acceptedAt, place, unreadable }], ended: [{ runId, endedAt, status, cause, seconds, costUsd,',
+    'unreadable }], more }; with --dead: { since, dead: [{ kind, at, runId, messageId, reason, object }],',
+    'more }. more: there is more than the limit shows; unreadable: why an object tells nothing, else null.',
   ],
   flags: {
     since: {
       value: 'TIME',
       help: `${SINCE_HELP} (default: ${SINCE_DEFAULT})`,
     },
-    dead: { help: 'messages that never became a run, with the reason' },
+    dead: { help: 'refused requests and dead letters, with the reason' },
     limit: { value: 'N', help: `of each kind at most (default: ${LIMIT_DEFAULT})` },
   },
   async run(call, terminal) {
@@ -57,9 +60,13 @@ export const listVerb: Verb = {
     ]);
     terminal.move(null);
     const more = active.more || ended.more;
-    const data = { since, active: active.runs, ended: ended.runs, more };
-    const lines = runLines(active.runs, ended.runs, nowMs);
+    // The active entry of a run outlives its end until its machines are gone.
+    const over = new Set(ended.runs.map(({ runId }) => runId));
+    const alive = active.runs.filter(({ runId }) => !over.has(runId));
+    const data = { since, active: alive, ended: ended.runs, more };
+    const lines = runLines(alive, ended.runs, nowMs);
     tell(call, terminal, { data, lines, more, cut: active.cut });
+    if (!call.has('json')) terminal.note('refused requests and dead letters: mayfly list --dead');
     return EXIT_DONE;
   },
 };
@@ -97,15 +104,16 @@ interface ActiveRun {
   readonly attempt: number | null;
   readonly acceptedAt: string | null;
   readonly place: string | null;
+  readonly unreadable: string | null;
 }
 
 async function listActive({ store }: Cloud, limit: number) {
   const { objects, cut } = await newestObjects(store, ACTIVE_PREFIX, null);
   const runs = await mapBounded(objects.slice(0, limit), async ({ name }): Promise<ActiveRun> => {
     const runId = name.slice(ACTIVE_PREFIX.length);
-    const record = await loadRecord(store, runId);
+    const { value: record, unreadable } = await tryRead(loadRecord(store, runId));
     if (record === null) {
-      return { runId, state: null, attempt: null, acceptedAt: null, place: null };
+      return { runId, state: null, attempt: null, acceptedAt: null, place: null, unreadable };
     }
     const last = record.attempts.at(-1);
     const candidate = last?.intents.at(-1)?.candidate;
@@ -115,6 +123,7 @@ async function listActive({ store }: Cloud, limit: number) {
       attempt: last?.number ?? null,
       acceptedAt: new Date(record.acceptedMs).toISOString(),
       place: candidate ? `${candidate.machineType} ${candidate.zone ?? candidate.region}` : null,
+      unreadable,
     };
   });
   return { runs, more: cut || objects.length > limit, cut };
@@ -123,11 +132,12 @@ async function listActive({ store }: Cloud, limit: number) {
 interface EndedLine {
   readonly runId: string;
   readonly endedAt: string;
-  /** Null, as all below: the result is gone. */
+  /** Null, as all below: the result is gone, or cannot be read. */
   readonly status: string | null;
   readonly cause: string | null;
   readonly seconds: number | null;
   readonly costUsd: number | null;
+  readonly unreadable: string | null;
 }
 
 async function listEnded(
@@ -136,9 +146,10 @@ async function listEnded(
 ) {
   const { runs: found, more } = await newestEnded(store, range);
   const runs = await mapBounded(found, async ({ runId, endedAt }): Promise<EndedLine> => {
-    const result = await loadResult(store, resultObject(runId));
+    const { value: result, unreadable } = await tryRead(loadResult(store, resultObject(runId)));
     const { status = null, cause = null, costUsd = null } = result ?? {};
-    return { runId, endedAt, status, cause, seconds: result?.seconds.total ?? null, costUsd };
+    const seconds = result?.seconds.total ?? null;
+    return { runId, endedAt, status, cause, seconds, costUsd, unreadable };
   });
   return { runs, more };
 }
@@ -149,17 +160,18 @@ function runLines(
   nowMs: number,
 ): readonly string[] {
   return [
-    ...active.map(({ runId, state, attempt, acceptedAt, place }) => {
+    ...active.map(({ runId, state, attempt, acceptedAt, place, unreadable }) => {
+      if (unreadable !== null) return row(['ACTIVE', '', runId, cannotRead(unreadable)]);
       const age = acceptedAt === null ? '' : `for ${elapsed(nowMs - Date.parse(acceptedAt))}`;
       const again = (attempt ?? 1) > 1 ? `attempt ${attempt}` : '';
       return row([state ?? 'ACCEPTED', age, runId, place ?? '', again]);
     }),
-    ...ended.map(({ runId, endedAt, status, cause, seconds, costUsd }) =>
+    ...ended.map(({ runId, endedAt, status, cause, seconds, costUsd, unreadable }) =>
       row([
         status ?? 'ENDED',
         `${endedAt.slice(0, 19)}Z`,
         runId,
-        cause ?? 'its result is gone',
+        unreadable === null ? (cause ?? 'its result is gone') : cannotRead(unreadable),
         [
           ...(seconds === null ? [] : [elapsed(seconds * 1000)]),
           ...(costUsd === null ? [] : [`${costUsd.toFixed(4)} USD`]),
@@ -174,10 +186,12 @@ const deadLines = (entries: readonly DeadEntry[]) =>
     row([kind, `${at.slice(0, 19)}Z`, runId ?? `message ${messageId}`, reason, '']),
   );
 
+const cannotRead = (why: string) => `cannot be read: ${why}`;
+
 const WIDTHS = [12, 20, 32];
 
 const row = (cells: readonly string[]) =>
   cells
-    .map((cell, index) => cell.padEnd(WIDTHS[index] ?? 0))
+    .map((cell, index) => oneLine(cell).padEnd(WIDTHS[index] ?? 0))
     .join('  ')
     .trimEnd();

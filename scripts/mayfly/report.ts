@@ -13,6 +13,7 @@ import {
 } from '#scripts/mayfly/report/tally.ts';
 import { parseSince, SINCE_HELP } from '#scripts/mayfly/since.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
+import { oneLine } from '#scripts/mayfly/visible.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { resultObject } from '#shared/plan/objects.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
@@ -163,5 +164,5 @@ function line(name: string, row: Row): string {
     row.wasteUsd.toFixed(4).padStart(12),
     (row.wasteSeconds / 3600).toFixed(2).padStart(9),
   ];
-  return `${name.padEnd(NAME_WIDTH)} ${figures.join(' ')}${unknown > 0 ? `  ${notes.join(', ')}` : ''}`;
+  return `${oneLine(name).padEnd(NAME_WIDTH)} ${figures.join(' ')}${unknown > 0 ? `  ${notes.join(', ')}` : ''}`;
 }

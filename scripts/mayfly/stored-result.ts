@@ -56,7 +56,13 @@ export function readStoredResult(name: string, bytes: Uint8Array): StoredResult 
   try {
     return resultSchema.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new CommandError(EXIT_REFUSED, `${name} cannot be read as a result: ${reason}`);
+    throw new CommandError(EXIT_REFUSED, `${name} cannot be read as a result: ${reasonOf(error)}`);
   }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof z.ZodError) {
+    return error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; ');
+  }
+  return error instanceof Error ? error.message : String(error);
 }

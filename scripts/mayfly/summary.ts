@@ -2,6 +2,7 @@
 import { faultLines } from '#scripts/mayfly/fault-lines.ts';
 import { elapsed } from '#scripts/mayfly/progress.ts';
 import type { StoredResult } from '#scripts/mayfly/stored-result.ts';
+import { oneLine } from '#scripts/mayfly/visible.ts';
 
 const LOG_LINES_MAX = 12;
 
@@ -12,7 +13,9 @@ export function describeResult(result: StoredResult): readonly string[] {
   const step = result.step === null || result.cause === 'exit' ? '' : ` at step ${result.step}`;
   return [
     `${result.runId ?? ''}: ${result.status} (${result.cause}${step}${code})`,
-    ...(result.detail === '' || result.status === 'SUCCEEDED' ? [] : [`  ${result.detail}`]),
+    ...(result.detail === '' || result.status === 'SUCCEEDED'
+      ? []
+      : [`  ${oneLine(result.detail)}`]),
     ...field('machine', machines(result)),
     ...field('kept', kept(result)),
     ...field('time', times(result)),
@@ -24,8 +27,8 @@ export function describeResult(result: StoredResult): readonly string[] {
 
 function describeRejection(result: StoredResult): readonly string[] {
   const errors = faultLines(result.errors);
-  const head = `${result.runId ?? 'a request without an id'}: REJECTED (${result.cause})`;
-  return [head, ...(errors.length === 0 ? [`  ${result.detail}`] : errors)];
+  const head = oneLine(`${result.runId ?? 'a request without an id'}: REJECTED (${result.cause})`);
+  return [head, ...(errors.length === 0 ? [`  ${oneLine(result.detail)}`] : errors)];
 }
 
 function machines(result: StoredResult): string {

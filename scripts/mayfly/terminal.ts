@@ -31,6 +31,7 @@ const ERASE_LINE = '\r\u001b[2K';
 /** The process' own terminal. `quiet` silences what is meant for people. */
 export function openTerminal(quiet: boolean): Terminal {
   const { stdout, stderr } = process;
+  for (const stream of [stdout, stderr]) stream.on('error', endWithReader);
   const moving = stderr.isTTY === true && !quiet && process.env.TERM !== 'dumb';
   let line: string | null = null;
   const move = (next: string | null) => {
@@ -70,6 +71,12 @@ export function openTerminal(quiet: boolean): Terminal {
       return controller.signal;
     },
   };
+}
+
+/** Who reads has seen enough, as `| head -1`: no fault. What is being done in this turn still ends. */
+function endWithReader(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+  setImmediate(() => process.exit());
 }
 
 /** Waits for an interruption and keeps the process alive until then. */

@@ -1,6 +1,7 @@
 // Messages that never became a run: dead letters, and requests that were refused.
 import * as z from 'zod';
 import { newestObjects } from '#scripts/mayfly/list/newest-objects.ts';
+import { tryRead } from '#scripts/mayfly/list/try-read.ts';
 import { readStoredResult } from '#scripts/mayfly/stored-result.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { REJECTED_PREFIX } from '#shared/plan/objects.ts';
@@ -36,8 +37,8 @@ export async function listDead(
   ]);
   const found = [...dead.objects, ...rejected.objects].sort((a, b) => b.updatedMs - a.updatedMs);
   const entries = await mapBounded(found.slice(0, limit), async ({ name, updatedMs }) => {
-    const reply = await store.read(name);
-    return reply.kind === 'absent' ? null : readEntry(name, updatedMs, reply.bytes);
+    const { value, unreadable } = await tryRead(loadEntry(store, name, updatedMs));
+    return unreadable === null ? value : unreadEntry(name, updatedMs, unreadable);
   });
   const cut = dead.cut || rejected.cut;
   return {
@@ -47,20 +48,38 @@ export async function listDead(
   };
 }
 
+/** Null: it was deleted meanwhile. */
+async function loadEntry(store: Pick<ObjectStore, 'read'>, name: string, updatedMs: number) {
+  const reply = await store.read(name);
+  return reply.kind === 'absent' ? null : readEntry(name, updatedMs, reply.bytes);
+}
+
 function readEntry(object: string, updatedMs: number, bytes: Uint8Array): DeadEntry {
-  const messageId = object.slice(object.lastIndexOf('/') + 1).replace(/\.json$/, '');
-  const at = new Date(updatedMs).toISOString();
-  if (object.startsWith(DEAD_PREFIX)) {
+  const entry = unreadEntry(object, updatedMs, null);
+  if (entry.kind === 'dead') {
     const letter = letterShape.safeParse(parseJson(bytes));
-    const reason = letter.success ? letter.data.reason : 'cannot be read';
-    return { kind: 'dead', at, runId: null, messageId, reason, object };
+    return letter.success ? { ...entry, reason: letter.data.reason } : entry;
   }
-  const { runId, cause, detail, errors } = readStoredResult(object, bytes);
+  const { cause, detail, errors, runId } = readStoredResult(object, bytes);
   const faults = errors.map(
     ({ field, value, rule }) => `${field || 'the request'} is ${value}: ${rule}`,
   );
   const words = faults.length === 0 ? detail : faults.join('; ');
-  return { kind: 'rejected', at, runId, messageId, reason: `${cause}: ${words}`, object };
+  return { ...entry, runId, reason: `${cause}: ${words}` };
+}
+
+/** What the object's name alone tells: `…/dead/MESSAGE.json`, `…/rejected/RUN/MESSAGE.json`. */
+function unreadEntry(object: string, updatedMs: number, why: string | null): DeadEntry {
+  const [run = '', message = ''] = object.split('/').slice(-2);
+  const dead = object.startsWith(DEAD_PREFIX);
+  return {
+    kind: dead ? 'dead' : 'rejected',
+    at: new Date(updatedMs).toISOString(),
+    runId: dead || run === '_' ? null : run,
+    messageId: message.replace(/\.json$/, ''),
+    reason: ['cannot be read', ...(why === null ? [] : [why])].join(': '),
+    object,
+  };
 }
 
 function parseJson(bytes: Uint8Array): unknown {

@@ -1,4 +1,6 @@
 // What holds for every verb: errors as data with --json, and nothing that moves where no terminal is.
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
@@ -51,6 +53,28 @@ test.each([
   if ('reason' in row.data) expect(error).toContain('is it deployed there?');
 });
 
+test.each([
+  { name: 'data', words: ['help'], code: 0, stderr: '' },
+  {
+    name: 'an error',
+    words: ['list', '--json', '--limit', '0'],
+    code: 2,
+    stderr: /^mayfly: --limit .*\n$/,
+  },
+])('who reads no further, as `| head`, ends the command quietly: $name', async (row) => {
+  const child = spawn(process.execPath, ['scripts/mayfly.ts', ...row.words], {
+    env: { PATH: process.env.PATH ?? '', HOME: '/nonexistent' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  child.stdout.destroy();
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [stderr, code] = await Promise.all([text(child.stderr), ended]);
+  expect({ stderr, code }).toEqual({
+    code: row.code,
+    stderr: expect.stringMatching(row.stderr || /^$/),
+  });
+});
+
 function splitAtRest(words: readonly string[]) {
   const rest = words.includes('--') ? words.indexOf('--') : words.length;
   return [words.slice(0, rest), words.slice(rest)] as const;
@@ -71,7 +95,8 @@ test('off a terminal nothing moves, and --quiet leaves data and errors alone', a
   expect(noted).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: 'nothing; --since 7d looks further back\n',
+    stderr:
+      'nothing; --since 7d looks further back\nrefused requests and dead letters: mayfly list --dead\n',
   });
   expect(await runMayfly(['list', '--quiet'], { environment })).toMatchObject({
     code: 0,

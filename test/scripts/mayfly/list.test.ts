@@ -8,6 +8,7 @@ import {
   activeObject,
   deadObject,
   endedObject,
+  recordObject,
   rejectedObject,
   resultObject,
 } from '#shared/plan/objects.ts';
@@ -82,6 +83,62 @@ test('--dead: dead letters and refused requests with their reasons', async () =>
   );
   const text = await list('--dead');
   expect(text.stdout).toMatch(/dead .* message m-1 .*the message is no JSON/);
+});
+
+test('an object that cannot be read has a row of its own and hides no other', async () => {
+  put(cloud.call, activeObject('newer'), '');
+  put(cloud.call, recordObject('newer'), JSON.stringify({ schema: 99, runId: 'newer' }));
+  end('whole', 1000);
+  end('cut', 2000);
+  put(cloud.call, resultObject('cut'), '{"runId":"cut","stat');
+  const rejection = { runId: 'bad', status: 'REJECTED', cause: 'invalid', detail: 'no image' };
+  put(cloud.call, rejectedObject('bad', 'm-1'), JSON.stringify(rejection));
+  put(cloud.call, rejectedObject('torn', 'm-2'), '{"runId":');
+  put(cloud.call, rejectedObject(null, 'm-3'), '{"runId":null}');
+  const json = JSON.parse((await list('--json')).stdout);
+  expect(json.active).toMatchObject([
+    { runId: 'newer', state: null, unreadable: expect.stringContaining('99') },
+  ]);
+  expect(json.ended).toMatchObject([
+    { runId: 'whole', status: 'SUCCEEDED', unreadable: null },
+    { runId: 'cut', status: null, unreadable: expect.stringContaining('cannot be read') },
+  ]);
+  const text = await list();
+  expect(text).toMatchObject({ code: 0 });
+  expect(text.stdout).toMatch(
+    /^ACTIVE .* newer +cannot be read: .*\nSUCCEEDED .*\nENDED .* cut .*cannot be read: .*\n$/,
+  );
+  const dead = await list('--dead');
+  expect(dead.code).toBe(0);
+  expect(dead.stdout).toMatch(/rejected .* bad +invalid: no image\n/);
+  expect(dead.stdout).toMatch(/rejected .* torn +cannot be read: /);
+  expect(dead.stdout).toMatch(/rejected .* message m-3 +cannot be read: .*status/);
+});
+
+test('a run whose machines are not gone yet is shown once, as ended', async () => {
+  putRecord(cloud.call, { state: 'SUCCEEDED' });
+  put(cloud.call, activeObject(RUN), '');
+  end(RUN, 1000);
+  const { active, ended } = JSON.parse((await list('--json')).stdout);
+  expect({ active, ended }).toMatchObject({ active: [], ended: [{ runId: RUN }] });
+});
+
+test('the list says where refused requests are', async () => {
+  end('one', 1000);
+  expect((await list()).stderr).toBe('refused requests and dead letters: mayfly list --dead\n');
+  expect((await list('--json')).stderr).toBe('');
+  expect((await list('--dead')).stderr).toContain('--since 7d');
+});
+
+test('what others wrote neither moves the cursor nor looks like a row', async () => {
+  const detail = 'x\u001b[2K\u009b1A\u202e\nSUCCEEDED  fake';
+  const rejection = { runId: 'bad', status: 'REJECTED', cause: 'invalid', detail };
+  put(cloud.call, rejectedObject('bad', 'm-1'), JSON.stringify(rejection));
+  const shown = 'invalid: x\\u001b[2K\\u009b1A\\u202e\\nSUCCEEDED  fake\n';
+  expect((await list('--dead')).stdout.endsWith(shown)).toBe(true);
+  const json = await list('--dead', '--json');
+  expect(json.stdout).not.toMatch(/[\u009b\u202e]/);
+  expect(JSON.parse(json.stdout).dead[0].reason).toBe(`invalid: ${detail}`);
 });
 
 test.each([
