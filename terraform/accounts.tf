@@ -3,6 +3,9 @@
 locals {
   accounts = toset(concat(tolist(local.functions), ["build", "push", "worker", "jobs-task", "jobs-reader", "jobs-uploader"]))
 
+  # What the addresses of the project's accounts end with; a project of a domain is domain:name.
+  home = "@${join(".", reverse(split(":", var.project)))}.iam.gserviceaccount.com"
+
   members = { for name, account in google_service_account.this : name => "serviceAccount:${account.email}" }
 
   grants = {
@@ -86,11 +89,25 @@ resource "google_storage_bucket_iam_member" "bucket" {
   }
 }
 
+# A project's own roles can be granted on what the project owns and nowhere else
+# (cloud.google.com/iam/docs/roles-overview#custom-role-level): elsewhere Google's roles have to do, the
+# least that hold what is needed.
 resource "google_storage_bucket_iam_member" "data" {
-  for_each = { for pair in setproduct(keys(local.on.data), var.data_buckets) : join("/", pair) => { holder = local.on.data[pair[0]], bucket = pair[1] } }
-  bucket   = each.value.bucket
-  role     = google_project_iam_custom_role.this[each.value.holder.key].id
-  member   = each.value.holder.member
+  for_each = {
+    for pair in setproduct(keys(local.on.data), setunion(var.data_buckets, var.data_buckets_elsewhere)) :
+    join("/", pair) => { holder = local.on.data[pair[0]], bucket = pair[1] }
+  }
+  bucket = each.value.bucket
+  role = contains(var.data_buckets, each.value.bucket) ? google_project_iam_custom_role.this[each.value.holder.key].id : (
+    contains(each.value.holder.permissions, "storage.objects.create") ? "roles/storage.objectUser" : "roles/storage.objectViewer"
+  )
+  member = each.value.holder.member
+  lifecycle {
+    precondition {
+      condition     = !contains(setintersection(var.data_buckets, var.data_buckets_elsewhere), each.value.bucket)
+      error_message = "${each.value.bucket} is the project's own bucket or another's: name it in `data_buckets` or in `data_buckets_elsewhere`."
+    }
+  }
 }
 
 resource "google_pubsub_topic_iam_member" "publishers" {
@@ -112,7 +129,7 @@ resource "google_service_account_iam_member" "users" {
 resource "google_service_account_iam_member" "worker_users" {
   for_each           = toset(var.worker_accounts)
   service_account_id = "projects/-/serviceAccounts/${each.key}"
-  role               = google_project_iam_custom_role.this["submit_accounts_worker"].id
+  role               = endswith(each.key, local.home) ? google_project_iam_custom_role.this["submit_accounts_worker"].id : "roles/iam.serviceAccountUser"
   member             = local.members["submit"]
 }
 

@@ -2,9 +2,13 @@
 # and how to mend it.
 locals {
   count_filter = "resource.type=\"cloud_run_revision\" AND metric.type=\"logging.googleapis.com/user/%s\""
-  age_filter   = "resource.type=\"pubsub_subscription\" AND resource.labels.subscription_id=\"${google_pubsub_subscription.this["submit"].name}\" AND metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\""
+  age_filter = join(" AND ", [
+    "resource.type=\"pubsub_subscription\"", "metric.type=\"pubsub.googleapis.com/subscription/oldest_unacked_message_age\"",
+    "resource.labels.subscription_id=one_of(${join(", ", [for name in keys(local.subscriptions) : "\"${var.deployment}-${name}\""])})",
+  ])
 
-  # Each counts a metric of ours; the one without looks at the age of a message.
+  # Each counts a metric of ours within `window` seconds, and has to stay above for `lasting` seconds; the
+  # one without looks at the age of messages, of every subscription.
   threshold_alerts = {
     "Dead letters" = {
       counter = "request.dead", above = 0
@@ -12,7 +16,7 @@ locals {
     }
     "Old requests" = {
       counter = null, above = 900
-      says    = "A request has waited for submit for more than 15 minutes: mayfly doctor."
+      says    = "A message has waited for its function for more than 15 minutes: mayfly doctor."
     }
     "Leak found" = {
       counter = "sweep.leaks", above = 0
@@ -28,9 +32,33 @@ locals {
     }
     "Authentication failures" = {
       counter = "push.unauthenticated", above = 5
-      says    = "Calls that are not from our subscriptions, or a wrong audience: mayfly doctor."
+      says    = "Calls that are not from our subscriptions, a missing run.invoker, or a wrong audience: mayfly doctor."
+    }
+    "Functions not starting" = {
+      counter = "function.start.failure", above = 0
+      says    = "A function ends before it listens; its log line names the wrong or missing settings."
+    }
+    "Requests failing" = {
+      counter = "request.failed", above = 3, window = 900
+      says    = "A function meets a fault again and again, and so do the messages that wait for it: mayfly doctor."
+    }
+    "Runs unknown" = {
+      counter = "run.unknown", above = 0, lasting = 900
+      says    = "Every pass meets runs, machines or executions that it cannot ask after: mayfly doctor."
     }
   }
+
+  # Names of metrics are as PromQL has them: the first slash a colon, all else that is no letter an underscore.
+  sweep_done = "logging_googleapis_com:user_${replace(google_logging_metric.counters["sweep.done"].name, "/[^a-zA-Z0-9]/", "_")}"
+  run_cost   = "logging_googleapis_com:user_${replace(google_logging_metric.distributions["run.cost"].name, "/[^a-zA-Z0-9]/", "_")}"
+}
+
+# Monitoring knows a metric from logs up to ten minutes after it was made, and refuses a policy about one
+# that it does not know.
+resource "time_sleep" "metrics" {
+  create_duration = "600s"
+  triggers        = { metrics = join(" ", sort(concat(keys(local.counters), keys(local.distributions)))) }
+  depends_on      = [google_logging_metric.counters, google_logging_metric.distributions]
 }
 
 resource "google_monitoring_alert_policy" "threshold" {
@@ -45,11 +73,12 @@ resource "google_monitoring_alert_policy" "threshold" {
       filter          = each.value.counter == null ? local.age_filter : format(local.count_filter, google_logging_metric.counters[each.value.counter].name)
       comparison      = "COMPARISON_GT"
       threshold_value = each.value.above
-      duration        = "0s"
+      duration        = "${try(each.value.lasting, 0)}s"
       aggregations {
-        alignment_period     = "300s"
+        alignment_period     = "${try(each.value.window, 300)}s"
         per_series_aligner   = each.value.counter == null ? "ALIGN_MAX" : "ALIGN_SUM"
         cross_series_reducer = each.value.counter == null ? "REDUCE_MAX" : "REDUCE_SUM"
+        group_by_fields      = each.value.counter == null ? ["resource.label.subscription_id"] : []
       }
       trigger {
         count = 1
@@ -60,9 +89,12 @@ resource "google_monitoring_alert_policy" "threshold" {
     content   = each.value.says
     mime_type = "text/markdown"
   }
+  depends_on = [time_sleep.metrics]
 }
 
-# The last layer against orphans is dead when no pass has ended for a quarter of an hour.
+# The last layer against orphans is dead when no pass has ended for a quarter of an hour: five minutes
+# without one, ten minutes long. A metric that has never had a value counts as 0 here; a condition on the
+# absence of values would wait for the first one, and never hear of a sweep that never worked.
 resource "google_monitoring_alert_policy" "sweep_silent" {
   project               = var.project
   display_name          = "${var.deployment}: Sweep silent"
@@ -71,23 +103,19 @@ resource "google_monitoring_alert_policy" "sweep_silent" {
   notification_channels = var.notification_channels
   conditions {
     display_name = "Sweep silent"
-    condition_absent {
-      filter   = format(local.count_filter, google_logging_metric.counters["sweep.done"].name)
-      duration = "900s"
-      aggregations {
-        alignment_period     = "300s"
-        per_series_aligner   = "ALIGN_SUM"
-        cross_series_reducer = "REDUCE_SUM"
-      }
-      trigger {
-        count = 1
-      }
+    condition_prometheus_query_language {
+      query               = "(sum(increase(${local.sweep_done}{monitored_resource=\"cloud_run_revision\"}[5m])) or vector(0)) < 1"
+      duration            = "600s"
+      evaluation_interval = "60s"
+      # Also of a metric that has no value yet.
+      disable_metric_validation = true
     }
   }
   documentation {
     content   = "No sweep has ended for 15 minutes: mayfly sweep, then mayfly doctor."
     mime_type = "text/markdown"
   }
+  depends_on = [time_sleep.metrics, google_cloud_scheduler_job.sweep]
 }
 
 resource "google_monitoring_alert_policy" "spend" {
@@ -98,15 +126,17 @@ resource "google_monitoring_alert_policy" "spend" {
   conditions {
     display_name = "Spend"
     condition_prometheus_query_language {
-      query               = "sum(increase(logging_googleapis_com:user_${replace(google_logging_metric.distributions["run.cost"].name, "/[^a-zA-Z0-9]/", "_")}_sum{monitored_resource=\"cloud_run_revision\"}[1h])) > ${var.spend_alert_usd_per_hour}"
-      duration            = "0s"
-      evaluation_interval = "300s"
+      query                     = "sum(increase(${local.run_cost}_sum{monitored_resource=\"cloud_run_revision\"}[1h])) > ${var.spend_alert_usd_per_hour}"
+      duration                  = "0s"
+      evaluation_interval       = "300s"
+      disable_metric_validation = true
     }
   }
   documentation {
     content   = "Runs that ended within an hour cost more than ${var.spend_alert_usd_per_hour} USD: mayfly report --since 1d."
     mime_type = "text/markdown"
   }
+  depends_on = [time_sleep.metrics]
 }
 
 resource "google_billing_budget" "this" {
@@ -118,8 +148,8 @@ resource "google_billing_budget" "this" {
   }
   amount {
     specified_amount {
-      currency_code = "USD"
-      units         = tostring(floor(var.budget.usd))
+      # Without a currency: only the billing account's own would be taken.
+      units = tostring(floor(var.budget.amount))
     }
   }
   dynamic "threshold_rules" {

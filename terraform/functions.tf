@@ -33,7 +33,7 @@ locals {
     MAYFLY_JOBS_GPU_JOBS                 = tostring(var.gpu_jobs)
     MAYFLY_RETENTION_DAYS                = tostring(var.retention_days)
     MAYFLY_SWEEP_PERIOD_SECONDS          = "120"
-    MAYFLY_DISK_KMS_KEY                  = var.kms_key == null ? "" : var.kms_key
+    MAYFLY_DISK_KMS_KEY                  = local.disk_kms_key == null ? "" : local.disk_kms_key
     MAYFLY_PUSH_MODE                     = "platform"
     MAYFLY_PUSH_SERVICE_ACCOUNTS         = google_service_account.this["push"].email
   }
@@ -85,11 +85,20 @@ resource "google_cloudfunctions2_function" "this" {
       condition     = var.network.create || length(setsubtract(var.regions, keys(var.subnetworks))) == 0
       error_message = "`subnetworks` names no subnetwork for ${join(", ", setsubtract(var.regions, keys(var.subnetworks)))}; network.create = true makes them."
     }
+    precondition {
+      condition     = local.disk_key_region == null || length(setsubtract(var.regions, [coalesce(local.disk_key_region, "none")])) == 0
+      error_message = "Boot disks in ${join(", ", setsubtract(var.regions, [coalesce(local.disk_key_region, "none")]))} cannot use a key in ${coalesce(local.disk_key_region, "none")}: give `disk_kms_key` one that serves all of `regions`, a global one for example."
+    }
   }
   # A function that starts before its rights are there fails its first requests; they are delivered again.
-  depends_on = [
-    google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment, google_project_iam_member.build,
-  ]
+  depends_on = [google_storage_bucket_iam_member.bucket, google_storage_bucket_object.deployment, time_sleep.build]
+}
+
+# A build that begins before its rights are known fails, and is not tried again: IAM takes about two minutes
+# (cloud.google.com/iam/docs/access-change-propagation).
+resource "time_sleep" "build" {
+  create_duration = "120s"
+  triggers        = { grant = google_project_iam_member.build.id }
 }
 
 resource "google_cloud_run_service_iam_member" "push" {

@@ -1,10 +1,11 @@
-# The Jobs of the second runtime, as the code's inventory has them, for each base that has an image.
+# The Jobs of the second runtime, as the code's inventory has them, for each base that has an image. They hold
+# nothing, so that they are never protected: without its image or region a Job has to go.
 resource "google_cloud_run_v2_job" "this" {
   for_each            = local.jobs
   project             = var.project
   location            = each.value.region
   name                = each.value.name
-  deletion_protection = var.deletion_protection
+  deletion_protection = false
   labels              = { managed-by = "mayfly", deployment = var.deployment }
 
   template {

@@ -1,7 +1,9 @@
-# Names, and the APIs that everything else waits for.
+# Names, and the APIs that everything else waits for. What is read from the project waits for the APIs that
+# answer alone: with all of them, an API that is added later would make number and agents unknown, and
+# every grant to an agent would be taken away and given back in the middle of the apply.
 data "google_project" "this" {
   project_id = var.project
-  depends_on = [google_project_service.this]
+  depends_on = [google_project_service.first]
 }
 
 locals {
@@ -40,16 +42,30 @@ resource "google_project_service_identity" "this" {
 
 data "google_storage_project_service_account" "this" {
   project    = var.project
-  depends_on = [google_project_service.this]
+  depends_on = [google_project_service.first]
 }
 
-resource "google_project_service" "this" {
-  for_each = toset(concat(
-    local.inventory.services,
-    var.budget == null ? [] : ["billingbudgets.googleapis.com"],
-    var.kms_key == null ? [] : ["cloudkms.googleapis.com"],
-  ))
+locals {
+  # Without the first two nothing of a project can be read, nor an API be enabled: the first apply needs them
+  # before it begins (docs/operations.md).
+  first_services = ["cloudresourcemanager.googleapis.com", "serviceusage.googleapis.com", "storage.googleapis.com"]
+}
+
+resource "google_project_service" "first" {
+  for_each           = toset(local.first_services)
   project            = var.project
   service            = each.key
   disable_on_destroy = false
+}
+
+resource "google_project_service" "this" {
+  for_each = setsubtract(concat(
+    local.inventory.services,
+    var.budget == null ? [] : ["billingbudgets.googleapis.com"],
+    length(local.kms_keys) == 0 ? [] : ["cloudkms.googleapis.com"],
+  ), local.first_services)
+  project            = var.project
+  service            = each.key
+  disable_on_destroy = false
+  depends_on         = [google_project_service.first]
 }

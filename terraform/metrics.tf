@@ -14,20 +14,22 @@ locals {
     "run.pull.duration"      = { field = "seconds.pull", unit = "s" }
     "run.execute.duration"   = { field = "seconds.execute", unit = "s" }
     "run.waste.duration"     = { field = "wasteSeconds", unit = "s" }
-    "run.cost"               = { field = "costUsd", unit = "USD" }
+    "run.cost"               = { field = "costUsd", unit = "{USD}" }
   }
 
-  # How often a line was written.
+  # How often a line was written. Refusals are counted in Cloud Run's own log of requests: most of them, a
+  # missing run.invoker first of all, end there and never reach a function.
   counters = {
     "run.ended"              = "jsonPayload.event=\"run-ended\""
     "run.unknown"            = "jsonPayload.event=(\"run-unknown\" OR \"machine-unknown\" OR \"execution-unread\")"
     "sweep.done"             = "jsonPayload.event=\"sweep-done\""
     "sweep.leaks"            = "jsonPayload.event=(\"leak-found\" OR \"strays-kept\" OR \"machine-undeleted\")"
+    "request.failed"         = "jsonPayload.event=\"request-failed\""
     "request.rejected"       = "jsonPayload.event=\"request-rejected\""
     "request.dead"           = "jsonPayload.event=\"dead-letter\""
     "run.throttled"          = "jsonPayload.event=\"run-throttled\""
     "task.refused"           = "jsonPayload.event=\"task-event-refused\""
-    "push.unauthenticated"   = "(jsonPayload.event=\"push-foreign\" OR (jsonPayload.event=\"request-refused\" AND jsonPayload.status=(401 OR 403)))"
+    "push.unauthenticated"   = "(httpRequest.status=(401 OR 403) OR jsonPayload.event=\"push-keys-unavailable\")"
     "function.start.failure" = "jsonPayload.event=\"server-not-started\""
   }
 }

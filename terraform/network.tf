@@ -9,13 +9,19 @@ resource "google_compute_network" "this" {
 }
 
 resource "google_compute_subnetwork" "this" {
-  for_each                 = var.network.create ? { for index, name in var.regions : name => index } : {}
+  for_each                 = var.network.create ? toset(var.regions) : []
   project                  = var.project
   name                     = "${var.deployment}-${each.key}"
   region                   = each.key
   network                  = google_compute_network.this[0].id
-  ip_cidr_range            = cidrsubnet(var.network.cidr, 8, each.value)
+  ip_cidr_range            = local.ranges[each.key]
   private_ip_google_access = true
+  lifecycle {
+    precondition {
+      condition     = local.ranges[each.key] != null
+      error_message = "network.ranges has to name the range of ${each.key}: no range is kept for this region."
+    }
+  }
 }
 
 resource "google_compute_router" "this" {
@@ -37,6 +43,22 @@ resource "google_compute_router_nat" "this" {
 }
 
 locals {
+  # A region's range follows from its place in this list, never from its place in `regions`: another order
+  # there must move no subnetwork. New regions are added at the end.
+  known_regions = [
+    "africa-south1", "asia-east1", "asia-east2", "asia-northeast1", "asia-northeast2", "asia-northeast3",
+    "asia-south1", "asia-south2", "asia-southeast1", "asia-southeast2", "australia-southeast1",
+    "australia-southeast2", "europe-central2", "europe-north1", "europe-north2", "europe-southwest1",
+    "europe-west1", "europe-west10", "europe-west12", "europe-west2", "europe-west3", "europe-west4",
+    "europe-west6", "europe-west8", "europe-west9", "me-central1", "me-central2", "me-west1",
+    "northamerica-northeast1", "northamerica-northeast2", "northamerica-south1", "southamerica-east1",
+    "southamerica-west1", "us-central1", "us-east1", "us-east4", "us-east5", "us-south1", "us-west1",
+    "us-west2", "us-west3", "us-west4",
+  ]
+  ranges = { for name in var.regions : name => try(
+    var.network.ranges[name], cidrsubnet(var.network.cidr, 8, index(local.known_regions, name)), null,
+  ) }
+
   subnetworks = var.network.create ? {
     for name, subnetwork in google_compute_subnetwork.this : name => "projects/${var.project}/regions/${name}/subnetworks/${subnetwork.name}"
   } : var.subnetworks

@@ -22,8 +22,9 @@ resource "google_storage_bucket" "this" {
     }
   }
   # All objects of a run expire together; request and result a day later, so that an id is never free
-  # while something of its run is still there. A run itself may live for weeks (waiting, tries again):
-  # that time comes on top, so that no rule takes an object from under a run that is alive.
+  # while something of its run is still there. A run itself may live for months (waiting, tries again):
+  # the longest that the code accepts comes on top, so that no rule takes an object from under a run that
+  # is alive.
   dynamic "lifecycle_rule" {
     for_each = local.lifetimes
     content {
@@ -36,11 +37,17 @@ resource "google_storage_bucket" "this" {
       }
     }
   }
+  lifecycle {
+    precondition {
+      condition     = var.kms_key == null || try(split("/", var.kms_key)[3], "") == var.region
+      error_message = "kms_key has to be in ${var.region}, where the bucket is."
+    }
+  }
   depends_on = [google_project_service.this, google_kms_crypto_key_iam_member.agents]
 }
 
 locals {
-  run_days_max = 30
+  run_days_max = local.inventory.runDaysMax
   lifetimes = [
     { days = 2, prefixes = ["runs/turns/", "runs/offers/"] },
     { days = var.retention_days + local.run_days_max, prefixes = [
@@ -92,8 +99,19 @@ resource "google_pubsub_topic_iam_member" "storage_agent" {
 }
 
 resource "google_kms_crypto_key_iam_member" "agents" {
-  for_each      = var.kms_key == null ? [] : toset(["pubsub", "compute", "storage"])
-  crypto_key_id = var.kms_key
+  for_each      = local.kms_keys
+  crypto_key_id = each.value
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
   member        = local.agents[each.key]
+}
+
+locals {
+  disk_kms_key = var.disk_kms_key == null ? var.kms_key : var.disk_kms_key
+  # Who has to use which key.
+  kms_keys = merge(
+    var.kms_key == null ? {} : { pubsub = var.kms_key, storage = var.kms_key },
+    local.disk_kms_key == null ? {} : { compute = local.disk_kms_key },
+  )
+  # Where that key is, if it is in one region; global and multi-regional ones are not.
+  disk_key_region = try(regex("^[^/]+/[^/]+/locations/([a-z]+-[a-z]+[0-9]+)/", local.disk_kms_key)[0], null)
 }

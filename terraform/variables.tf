@@ -47,7 +47,7 @@ variable "source_archive" {
 }
 
 variable "retention_days" {
-  description = "How long the objects of a run are kept, and its id stays taken."
+  description = "How many days the objects of a run are kept, and its id stays taken, after the longest that a run may last (10 tries, each of which may wait 7 days and live 7 days)."
   type        = number
   default     = 30
   validation {
@@ -57,14 +57,19 @@ variable "retention_days" {
 }
 
 variable "network" {
-  description = "Own network with one subnetwork a region (Private Google Access, and NAT where `nat` is true); create = false takes the given `subnetworks`."
+  description = "Own network with one subnetwork a region (Private Google Access, and NAT where `nat` is true), each of which has its part of `cidr`, or the range that `ranges` gives its region; create = false takes the given `subnetworks`."
   type = object({
     create = optional(bool, true)
     nat    = optional(bool, true)
     cidr   = optional(string, "10.128.0.0/12")
+    ranges = optional(map(string), {})
   })
   default  = {}
   nullable = false
+  validation {
+    condition     = can(cidrsubnet(var.network.cidr, 8, 0)) && alltrue([for range in values(var.network.ranges) : can(cidrhost(range, 0))])
+    error_message = "Ranges are given as 10.128.0.0/12; `cidr` is divided by 256."
+  }
 }
 
 variable "subnetworks" {
@@ -78,13 +83,19 @@ variable "subnetworks" {
 }
 
 variable "worker_accounts" {
-  description = "E-mail addresses of accounts of yours that machines may run as, besides the deployment's own."
+  description = "E-mail addresses of accounts of yours that machines may run as, besides the deployment's own. On one of another project submit gets roles/iam.serviceAccountUser."
   type        = list(string)
   default     = []
 }
 
 variable "data_buckets" {
-  description = "Buckets that runs may read inputs from and write outputs to."
+  description = "Buckets of the project that runs may read inputs from and write outputs to."
+  type        = set(string)
+  default     = []
+}
+
+variable "data_buckets_elsewhere" {
+  description = "The same for buckets of other projects: no role of this project can be granted there, so that accounts get roles/storage.objectViewer or roles/storage.objectUser, a little more than they use."
   type        = set(string)
   default     = []
 }
@@ -154,11 +165,21 @@ variable "ingress" {
 }
 
 variable "kms_key" {
-  description = "Cloud KMS key (full name, in `region`) for bucket, topics and boot disks; null: Google's own keys."
+  description = "Cloud KMS key (full name, in `region`) for bucket and topics, and for boot disks where `disk_kms_key` names no other; null: Google's own keys."
   type        = string
   default     = null
   validation {
     condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "A key is given as projects/P/locations/L/keyRings/R/cryptoKeys/K, without a version."
+  }
+}
+
+variable "disk_kms_key" {
+  description = "Cloud KMS key of the boot disks; it has to serve all of `regions`: in the one region, global, or of a multi-region. null: as `kms_key`."
+  type        = string
+  default     = null
+  validation {
+    condition     = var.disk_kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.disk_kms_key))
     error_message = "A key is given as projects/P/locations/L/keyRings/R/cryptoKeys/K, without a version."
   }
 }
@@ -170,10 +191,10 @@ variable "notification_channels" {
 }
 
 variable "budget" {
-  description = "Monthly budget of the project with mails at 50, 90 and 100 %; null: none. `billing_account` is its id."
+  description = "Monthly budget of the project with mails at 50, 90 and 100 %; null: none. `billing_account` is its id, and `amount` is in its currency."
   type = object({
     billing_account = string
-    usd             = number
+    amount          = number
   })
   default = null
 }
@@ -185,7 +206,7 @@ variable "spend_alert_usd_per_hour" {
 }
 
 variable "deletion_protection" {
-  description = "Keeps `terraform destroy` from deleting a bucket that still holds runs, and Jobs; without it destroy takes both."
+  description = "Keeps Terraform from deleting a bucket that still holds runs, whether it is to be destroyed or replaced. To take a deployment away, apply with false first, then destroy."
   type        = bool
-  default     = false
+  default     = true
 }

@@ -10,6 +10,10 @@ terraform {
       source  = "hashicorp/google-beta"
       version = ">= 6.20, < 8.0"
     }
+    time = {
+      source  = "hashicorp/time"
+      version = ">= 0.9, < 1.0"
+    }
   }
 }
 

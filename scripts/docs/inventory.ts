@@ -1,5 +1,6 @@
 // `terraform/inventory.json`: what Terraform makes from the code's own tables: functions, APIs, topics
-// with their subscriptions, the Jobs of Cloud Run and the filters of the log sinks. `{deployment}`, `{bucket}` and `{region}` stand for the deployment's own.
+// with their subscriptions, how long a run may last, the Jobs of Cloud Run and the filters of the log sinks.
+// `{deployment}`, `{bucket}` and `{region}` stand for the deployment's own.
 import { completionFilter, taskEventFilter } from '#functions/signals/job-entry.ts';
 import { signalFilter } from '#functions/signals/signal.ts';
 import { localSettings } from '#scripts/local-cloud/deployment/environment.ts';
@@ -10,7 +11,21 @@ import {
   TOPICS,
 } from '#scripts/local-cloud/deployment/layout.ts';
 import { jobDefinitions } from '#shared/plan/jobs-inventory.ts';
+import {
+  ATTEMPTS_MAX,
+  RUNNING_ALLOWANCE_SECONDS,
+  TTL_ACCURACY_SECONDS,
+  TTL_SECONDS_CEILING,
+  WAIT_SECONDS_MAX,
+} from '#shared/plan/limits.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
+
+/** Days that a run may last at most: each try waits for capacity, boots, and lives to its end. */
+const RUN_DAYS_MAX = Math.ceil(
+  (ATTEMPTS_MAX *
+    (WAIT_SECONDS_MAX + RUNNING_ALLOWANCE_SECONDS + TTL_SECONDS_CEILING + TTL_ACCURACY_SECONDS)) /
+    86_400,
+);
 
 const STORAGE = 'https://storage.googleapis.com';
 
@@ -33,6 +48,7 @@ export function inventoryFile(): string {
     services: SERVICES,
     topics: TOPICS,
     subscriptions: SUBSCRIPTIONS,
+    runDaysMax: RUN_DAYS_MAX,
     jobs: jobDefinitions(settings, '{region}'),
     filters: {
       signals: signalFilter(settings.deployment),

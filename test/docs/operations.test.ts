@@ -45,7 +45,8 @@ test.each([...Object.keys(CAUSES), ...REJECTED])('cause %s has a heading of its 
 
 test.each([
   ...['Dead letters', 'Old requests', 'Sweep silent', 'Leak found', 'Throttled'],
-  ...['Task event refused', 'Authentication failures', 'Spend'],
+  ...['Task event refused', 'Authentication failures', 'Spend', 'Functions not starting'],
+  ...['Requests failing', 'Runs unknown'],
 ])('alert %s has a heading', (title) => {
   expect(headings).toContain(title);
 });

@@ -49,17 +49,22 @@ describe.skipIf(root === null)('a deployment from its first apply to its end', (
       const second = call('plan', '-detailed-exitcode');
       expect(second.said).toContain('No changes.');
       expect(second.status).toBe(0);
+      // Another API, and a budget: the grants of the agents' accounts stay as they are.
+      const more = call('plan', '-var=budget={billing_account="0",amount=5}');
+      expect(more.said).toContain('Plan: 2 to add, 0 to change, 0 to destroy.');
     },
     LIMIT_MS,
   );
 
   test(
-    'P128: destroy takes everything that apply made',
+    'P128: destroy takes everything that apply made, once the bucket is given up',
     () => {
+      const given = call('apply', '-auto-approve', '-var=deletion_protection=false');
+      expect(given.said).toContain('Resources: 0 added, 1 changed, 0 destroyed.');
       const made = root?.run('state', 'list').stdout.split('\n') ?? [];
       const resources = made.filter((line) => line !== '' && !line.startsWith('data.'));
       expect(resources.length).toBeGreaterThan(100);
-      const ended = call('destroy', '-auto-approve');
+      const ended = call('destroy', '-auto-approve', '-var=deletion_protection=false');
       expect(ended.status, ended.said).toBe(0);
       expect(ended.said).toContain(`Destroy complete! Resources: ${resources.length} destroyed.`);
       expect(root?.run('state', 'list').stdout).toBe('');

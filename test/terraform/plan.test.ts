@@ -99,7 +99,7 @@ describe.skipIf(root === null)('the plan of an empty project', () => {
     );
   });
 
-  test('P128: what a new major of the provider may protect by default is set, so that destroy works unless protection is asked for', () => {
+  test('P128: what a new major of the provider may protect by default is set: Jobs can always go, the bucket with its objects when it is told so', () => {
     if (root === null) return;
     const schema = JSON.parse(root.run('providers', 'schema', '-json').stdout) as Schema;
     const protectable = Object.entries(schema.provider_schemas)
@@ -108,18 +108,16 @@ describe.skipIf(root === null)('the plan of an empty project', () => {
       .filter(([, { block }]) => 'deletion_protection' in (block.attributes ?? {}))
       .map(([type]) => type);
     expect(protectable).toContain('google_cloud_run_v2_job');
-    const guarded = (shown: Shown) =>
-      shown.planned_values.root_module.resources
-        .filter(({ type }) => protectable.includes(type))
-        .map(({ values }) => values.deletion_protection);
-    expect(guarded(plan)).toEqual([false, false, false]);
-    expect(of('google_storage_bucket')[0]?.values.force_destroy).toBe(true);
-    const kept = root.show({ deletion_protection: 'true' });
-    expect(guarded(kept)).toEqual([true, true, true]);
-    const bucket = kept.planned_values.root_module.resources.find(
+    const guarded = plan.planned_values.root_module.resources
+      .filter(({ type }) => protectable.includes(type))
+      .map(({ values }) => values.deletion_protection);
+    expect(guarded).toEqual([false, false, false]);
+    expect(of('google_storage_bucket')[0]?.values.force_destroy).toBe(false);
+    const given = root.show({ deletion_protection: 'false' });
+    const bucket = given.planned_values.root_module.resources.find(
       ({ type }) => type === 'google_storage_bucket',
     );
-    expect(bucket?.values.force_destroy).toBe(false);
+    expect(bucket?.values.force_destroy).toBe(true);
   });
 
   test('P128: a destroy leaves the APIs of the project on, and the majors of providers are bounded from 6 to 7', () => {
@@ -130,8 +128,101 @@ describe.skipIf(root === null)('the plan of an empty project', () => {
       const bound = plan.configuration.provider_config[provider]?.version_constraint;
       expect(bound).toMatch(/^>= 6\.\d+(\.\d+)?, < 8\.0(\.0)?$/);
     }
+    for (const [, { version_constraint: bound }] of Object.entries(
+      plan.configuration.provider_config,
+    )) {
+      expect(bound).toMatch(/^>= \d+(\.\d+)*, < \d+(\.\d+)*$/);
+    }
+  });
+
+  test('the APIs that Terraform itself calls are enabled first, each once, and what is read of the project waits for them alone', () => {
+    const first = of('google_project_service', 'first').map(({ index }) => index);
+    // Both are called by the provider for every project: data.google_project, google_project_iam_member
+    // (Resource Manager), google_project_service (Service Usage).
+    expect(first).toEqual(
+      expect.arrayContaining([
+        'cloudresourcemanager.googleapis.com',
+        'serviceusage.googleapis.com',
+      ]),
+    );
+    const all = of('google_project_service').map(({ index }) => index);
+    expect(new Set(all).size).toBe(all.length);
+    expect(configured('google_project_service.this')?.depends_on).toEqual([
+      'google_project_service.first',
+    ]);
+    const read = plan.configuration.root_module.resources.filter(({ mode }) => mode === 'data');
+    expect(read.map(({ address }) => address).toSorted()).toEqual([
+      'data.google_project.this',
+      'data.google_storage_project_service_account.this',
+    ]);
+    for (const { depends_on } of read) expect(depends_on).toEqual(['google_project_service.first']);
+  });
+
+  test('no rule of the bucket takes an object of a run that may still be alive', () => {
+    const rules = of('google_storage_bucket')[0]?.values.lifecycle_rule as LifecycleRule[];
+    const longest = rules
+      .flatMap(({ condition }) => condition)
+      .filter(({ matches_prefix: names }) => !names.includes('runs/turns/'));
+    expect(longest.flatMap((condition) => condition.matches_prefix)).toEqual(
+      expect.arrayContaining(['runs/state/', 'runs/work/']),
+    );
+    // A request may ask for 10 tries in all, each with 604800 s of waiting and 604800 s of life.
+    const runDays = (10 * (604_800 + 604_800)) / 86_400;
+    for (const { age } of longest) expect(age).toBeGreaterThan(30 + runDays);
+  });
+
+  test('a role of the project is granted in the project alone: elsewhere accounts get predefined ones', () => {
+    const shown = root?.show({
+      data_buckets: '["own"]',
+      data_buckets_elsewhere: '["elsewhere"]',
+      worker_accounts:
+        '["a@sample-project.iam.gserviceaccount.com","a@another.iam.gserviceaccount.com","1-compute@developer.gserviceaccount.com"]',
+    });
+    const planned = shown?.planned_values.root_module.resources ?? [];
+    const roles = (type: string, name: string) =>
+      planned.filter((one) => one.type === type && one.name === name);
+    const data = roles('google_storage_bucket_iam_member', 'data').map(({ index, values }) => [
+      index?.replace(/^(\w[\w-]*)_data\//, '$1 '),
+      values.role,
+    ]);
+    // The names of the project's own roles are known after the apply.
+    expect(Object.fromEntries(data)).toMatchObject({
+      'submit submit/elsewhere': 'roles/storage.objectViewer',
+      'submit submit/own': undefined,
+      'worker worker/elsewhere': 'roles/storage.objectUser',
+      'worker worker/own': undefined,
+      'jobs-reader jobs-reader/elsewhere': 'roles/storage.objectViewer',
+      'jobs-uploader jobs-uploader/elsewhere': 'roles/storage.objectUser',
+    });
+    expect(
+      roles('google_service_account_iam_member', 'worker_users').map(({ index, values }) => [
+        index,
+        values.role,
+      ]),
+    ).toEqual([
+      ['1-compute@developer.gserviceaccount.com', 'roles/iam.serviceAccountUser'],
+      ['a@another.iam.gserviceaccount.com', 'roles/iam.serviceAccountUser'],
+      ['a@sample-project.iam.gserviceaccount.com', undefined],
+    ]);
+  });
+
+  test('functions are built when the right to build has had time to be known', () => {
+    expect(configured('google_cloudfunctions2_function.this')?.depends_on).toContain(
+      'time_sleep.build',
+    );
+    expect(references('time_sleep.build', 'triggers')).toContain(
+      'google_project_iam_member.build.id',
+    );
+    expect(of('time_sleep', 'build')[0]?.values.create_duration).toBe('120s');
   });
 });
+
+interface LifecycleRule {
+  readonly condition: readonly {
+    readonly age: number;
+    readonly matches_prefix: readonly string[];
+  }[];
+}
 
 interface Schema {
   readonly provider_schemas: Readonly<

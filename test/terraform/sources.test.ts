@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { LOG_EVENTS } from '#shared/cloud/log-events.ts';
 import { SETTINGS } from '#shared/cloud/settings-table.ts';
+import { zonesOfRegion } from '#shared/plan/zones.ts';
 
 const ROOT = new URL('../../terraform/', import.meta.url);
 const read = (name: string) => readFileSync(new URL(name, ROOT), 'utf8');
@@ -26,4 +27,15 @@ test('every event that metrics and alerts filter by is one that the code writes'
   );
   expect(events).toEqual(expect.arrayContaining(['leak-found', 'dead-letter', 'sweep-done']));
   expect(events.filter((name = '') => !Object.hasOwn(LOG_EVENTS, name))).toEqual([]);
+});
+
+test('the list of regions that ranges follow from has each region that the code knows, once', () => {
+  const list = /known_regions = \[([^\]]*)\]/.exec(read('network.tf'))?.[1] ?? '';
+  const names = [...list.matchAll(/"([a-z0-9-]+)"/g)].map(([, name = '']) => name);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.filter((name) => zonesOfRegion(name) === null)).toEqual([]);
+  const zones = readFileSync(new URL('../shared/plan/zones.ts', ROOT), 'utf8');
+  const known = [...zones.matchAll(/^ {2}'([a-z]+-[a-z]+\d+)':/gm)].map(([, name = '']) => name);
+  expect(known.length).toBeGreaterThan(40);
+  expect(known.filter((name) => !names.includes(name))).toEqual([]);
 });

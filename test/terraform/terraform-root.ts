@@ -15,6 +15,7 @@ export interface Values {
 }
 export interface Configured {
   readonly address: string;
+  readonly mode: 'managed' | 'data';
   readonly depends_on?: readonly string[];
   readonly expressions: Readonly<Record<string, { readonly references?: readonly string[] }>>;
 }

@@ -18,9 +18,9 @@ export type FunctionName = (typeof FUNCTION_NAMES)[number];
 
 /** The APIs that have to be enabled, those that doctor asks among them. */
 export const SERVICES = [
-  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudscheduler', 'compute', 'iam'],
-  ...['iamcredentials', 'logging', 'monitoring', 'policytroubleshooter', 'pubsub', 'run'],
-  ...['secretmanager', 'serviceusage', 'storage'],
+  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudresourcemanager'],
+  ...['cloudscheduler', 'compute', 'iam', 'iamcredentials', 'logging', 'monitoring'],
+  ...['policytroubleshooter', 'pubsub', 'run', 'secretmanager', 'serviceusage', 'storage'],
 ].map((name) => `${name}.googleapis.com`);
 
 export interface LocalDeployment {

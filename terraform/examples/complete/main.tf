@@ -39,6 +39,8 @@ module "mayfly" {
   secrets            = ["hf"]
   image_repositories = ["projects/${var.project}/locations/europe/repositories/ml"]
 
+  data_buckets_elsewhere = ["shared-host-data"]
+
   job_images = {
     base-ml = "europe-docker.pkg.dev/${var.project}/ml/base-ml:1"
     base-dl = "europe-docker.pkg.dev/${var.project}/ml/base-dl:1"
@@ -49,10 +51,10 @@ module "mayfly" {
   functions = { submit = { min_instances = 1, memory = "1Gi" } }
 
   kms_key                  = "projects/${var.project}/locations/europe-west4/keyRings/mayfly/cryptoKeys/data"
+  disk_kms_key             = "projects/${var.project}/locations/global/keyRings/mayfly/cryptoKeys/disks"
   notification_channels    = ["projects/${var.project}/notificationChannels/123"]
-  budget                   = { billing_account = var.billing_account, usd = 1000 }
+  budget                   = { billing_account = var.billing_account, amount = 1000 }
   spend_alert_usd_per_hour = 50
-  deletion_protection      = true
 }
 
 output "functions" {
