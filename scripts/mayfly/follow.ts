@@ -59,22 +59,27 @@ export async function followRun(deps: FollowDeps, target: FollowTarget): Promise
   const tasks = new TaskProgressWatch(deps.store);
   const log = new LogTail(deps.store);
   let seen = false;
+  let told = target.messageId !== null;
   while (!deps.interruption.aborted) {
     try {
       const record = target.foreignResult ? null : await loadRecord(deps.store, target.runId);
       if (record !== null) showSteps(deps, record, shown);
       if (record !== null) await showEvents(deps, record, tasks);
-      const end = await findEnd(deps.store, target, record);
+      const waitedMs = deps.clock.nowMs() - startedMs;
+      const end = await findEnd(deps.store, { target, record, waitedMs });
       if (end !== null && record !== null) await awaitLastWords(deps, record, tasks, target.pollMs);
       if (end !== null) return end;
       const failure = record === null ? null : await boot.look(record);
       if (failure !== null) return { kind: 'boot-failed', failure };
       seen ||= record !== null;
-      const waitedMs = deps.clock.nowMs() - startedMs;
       if (!seen && target.messageId === null && waitedMs > APPEAR_MS_MAX) {
         return { kind: 'unknown' };
       }
-      deps.move(record === null ? notYet(waitedMs) : await nowLine(deps, record, { tasks, log }));
+      if (!seen && !told) deps.note(awaited(target.runId));
+      told = true;
+      deps.move(
+        record === null ? notYet(target, waitedMs) : await nowLine(deps, record, { tasks, log }),
+      );
     } catch (error) {
       if (!(error instanceof CloudError) || !mayPass(error)) throw error;
       deps.move(`the bucket does not answer (${error.code}); trying again`);
@@ -133,20 +138,33 @@ async function nowLine(
   return [lineOf(record, nowMs), ...more.filter((part) => part !== null)].join(' · ');
 }
 
-function notYet(waitedMs: number): string {
-  return `published, not yet taken up · ${elapsed(waitedMs)}`;
+function notYet({ messageId }: FollowTarget, waitedMs: number): string {
+  const what = messageId === null ? 'not known yet' : 'published, not yet taken up';
+  return `${what} · ${elapsed(waitedMs)}`;
 }
 
-/** While a run lives its record is all that is read; its result is the last thing to be written. */
+const awaited = (runId: string) =>
+  `nothing is known of a run ${runId} yet: a request for it may be on its way, ` +
+  `${APPEAR_MS_MAX / 1000} seconds are waited for it`;
+
+/**
+ * While a run lives its record is all that is read; its result is the last thing to be written. Only at
+ * first may a live run be one of another message, which took the id while ours was on its way.
+ */
 async function findEnd(
   store: ObjectStore,
-  target: FollowTarget,
-  record: RunRecord | null,
+  now: {
+    readonly target: FollowTarget;
+    readonly record: RunRecord | null;
+    readonly waitedMs: number;
+  },
 ): Promise<FollowEnd | null> {
-  if (record !== null && !isFinal(record.state)) return null;
+  const { target, record } = now;
+  const alive = record !== null && !isFinal(record.state);
+  if (alive && (target.messageId === null || now.waitedMs > APPEAR_MS_MAX)) return null;
   const rejection = await rejectionOf(store, target, record);
   if (rejection !== null) return { kind: 'rejected', result: rejection };
-  if (target.foreignResult) return null;
+  if (alive || target.foreignResult) return null;
   const result = await loadResult(store, resultObject(target.runId));
   return result === null ? null : { kind: 'ended', result };
 }

@@ -25,7 +25,8 @@ export const logsVerb: Verb = {
   summary: 'prints what a run’s container wrote',
   details: [
     'The whole output from Cloud Logging, oldest first; where the deployment keeps none there, the',
-    'last part that the machine stored. With --json: a line of { at, text } each.',
+    'last part that the machine stored. Control characters are written out, as \\u001b. With --json: a line',
+    'of { at, text } each.',
   ],
   flags: {
     follow: { help: 'go on until the run ends; Ctrl-C leaves the run alive' },
@@ -38,7 +39,10 @@ export const logsVerb: Verb = {
     const { store, target } = cloud;
     const { project } = target;
     const write = ({ at, text }: LogEntry) =>
-      terminal.write(call.has('json') ? `${JSON.stringify({ at, text })}\n` : `${text}\n`);
+      terminal.write(
+        call.has('json') ? `${JSON.stringify({ at, text })}\n` : `${text.replace(/\r$/gm, '')}\n`,
+      );
+    let ended = false;
     const source: LogSource = {
       read: openLogReader({ project, ...cloud.api('LOGGING') }),
       async look() {
@@ -58,6 +62,7 @@ export const logsVerb: Verb = {
         const last = result !== null && (wanted === null || number === result.attempts.length);
         // Only a result says whether the whole output was kept in Cloud Logging.
         const query = result === null ? ownQuery : last ? queryOf(result.log) : ownQuery;
+        ended = result !== null || (wanted !== null && wanted < (record?.attempts.length ?? 0));
         return {
           query,
           number,
@@ -76,7 +81,7 @@ export const logsVerb: Verb = {
     const shown = await followLog(source, {
       ...{ clock: cloud.clock, write, interruption, follow: call.has('follow') },
     });
-    if (shown === 0) terminal.note(`${runId}: no output (yet)`);
+    if (shown === 0) terminal.note(`${runId}: no output${ended ? '' : ' yet'}`);
     if (!interruption.aborted) return EXIT_DONE;
     terminal.note(`detached: ${runId} goes on without this command`);
     return EXIT_INTERRUPTED;

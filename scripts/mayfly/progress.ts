@@ -22,14 +22,30 @@ export function stepsOf(record: RunRecord): readonly ProgressStep[] {
     atMs: place.atMs,
     text: `no machine   ${place.machineType} (${place.provisioningModel}) in ${place.zone}: ${place.code}`,
   }));
-  // At one instant: a place that gave nothing comes before what that led to.
-  return [...places, ...states].sort((a, b) => a.atMs - b.atMs);
+  // At one instant: a place that gave nothing, or an attempt's end, comes before what that led to.
+  return [...places, ...endsOf(record), ...states].sort((a, b) => a.atMs - b.atMs);
+}
+
+/** Of attempts that others follow, or will: how the last one ended stands with the run's own end. */
+function endsOf({ attempts, end: runEnd }: RunRecord): readonly ProgressStep[] {
+  return attempts.flatMap(({ number, end }) => {
+    if (end === null || (runEnd !== null && number === attempts.length)) return [];
+    const { status, cause, step, detail, atMs } = end;
+    const at = step === null || cause === 'exit' ? '' : ` at step ${step}`;
+    const code = end.exitCode === null ? '' : `, exit code ${end.exitCode}`;
+    const [why = ''] = detail.trim().split('\n', 1);
+    const text = `${status.toLowerCase().padEnd(12)} attempt ${number}: ${cause}${at}${code}`;
+    return [{ key: `${number}/end`, atMs, text: why === '' ? text : `${text}: ${why}` }];
+  });
 }
 
 /** A step as a line that stays, with the time since the run was accepted. */
 export function stepLine(record: RunRecord, step: ProgressStep): string {
-  return `${elapsed(step.atMs - record.acceptedMs).padStart(9)}  ${step.text}`;
+  return `${timeColumn(step.atMs - record.acceptedMs)}  ${step.text}`;
 }
+
+/** As wide as the longest life needs: `168 h 00 min`. */
+export const timeColumn = (milliseconds: number) => elapsed(milliseconds).padStart(12);
 
 /** The moving line: phase and how long, what was tried, the next try and the end of waiting. */
 export function lineOf(record: RunRecord, nowMs: number): string {

@@ -11,6 +11,7 @@ import { makeRunId, requireRunId } from '#scripts/mayfly/run-id.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
 import { watchToEnd } from '#scripts/mayfly/watch.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
 import { MESSAGE_BYTES_MAX } from '#shared/plan/limits.ts';
 import { requestObject } from '#shared/plan/objects.ts';
 
@@ -73,11 +74,15 @@ export async function sendRequest(cloud: Cloud, submission: Submission): Promise
   }
   const warnings = await refuseFaults(call, terminal, request);
   await before?.();
-  const foreignResult = call.has('wait') && (await isOthers(cloud, runId, request));
+  const wait = call.has('wait');
+  const known = fields.runId === undefined ? 'no' : await knownAs(cloud, { runId, request, wait });
+  if (known === 'other' && !wait) throw takenId(runId);
   const messageId = await cloud.publishRequest(text);
   terminal.note(`run ${runId} asked for (message ${messageId})`);
+  if (known === 'same') terminal.note('  it was asked for before: nothing starts a second time');
   for (const warning of new Set(warnings)) terminal.note(`  warning: ${warning}`);
-  if (call.has('wait')) {
+  if (wait) {
+    const foreignResult = known === 'other';
     return watchToEnd(cloud, { call, terminal, runId, messageId, foreignResult });
   }
   terminal.write(call.has('json') ? `${JSON.stringify({ runId, messageId })}\n` : `${runId}\n`);
@@ -85,13 +90,29 @@ export async function sendRequest(cloud: Cloud, submission: Submission): Promise
   return EXIT_DONE;
 }
 
-/** True when the id belongs to a run with other content: this message can only be rejected. */
-async function isOthers(cloud: Cloud, runId: string, request: unknown): Promise<boolean> {
-  const stored = await cloud.store.read(requestObject(runId));
-  if (stored.kind === 'absent') return false;
+interface Asked {
+  readonly runId: string;
+  readonly request: unknown;
+  readonly wait: boolean;
+}
+
+/** `other`: the id belongs to a run with other content, so that this message can only be rejected. */
+async function knownAs(cloud: Cloud, asked: Asked): Promise<'no' | 'same' | 'other'> {
   try {
-    return !sameJson(JSON.parse(new TextDecoder().decode(stored.bytes)), request);
-  } catch {
-    return true; // whatever stands there is not this request
+    const stored = await cloud.store.read(requestObject(asked.runId));
+    if (stored.kind === 'absent') return 'no';
+    const value: unknown = JSON.parse(new TextDecoder().decode(stored.bytes));
+    return sameJson(value, asked.request) ? 'same' : 'other';
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'other'; // whatever stands there is not this request
+    // Who only sends needs no right to read the bucket: the deployment judges in any case.
+    if (error instanceof CloudError && !asked.wait) return 'no';
+    throw error;
   }
 }
+
+const takenId = (runId: string) =>
+  usageError(
+    `the id ${runId} belongs to another request already, nothing was sent: it would be rejected\n` +
+      `  that one: mayfly show ${runId}; choose another id, or none`,
+  );

@@ -1,6 +1,6 @@
 // What the tasks of a run on Cloud Run Jobs tell of themselves, from their progress objects: each event
 // once, and only objects that have changed are read.
-import { elapsed } from '#scripts/mayfly/progress.ts';
+import { elapsed, timeColumn } from '#scripts/mayfly/progress.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { isStalled, readProgress, type TaskProgress } from '#shared/lifecycle/progress.ts';
 import { currentAttempt, type RunRecord } from '#shared/lifecycle/record.ts';
@@ -65,7 +65,7 @@ export class TaskProgressWatch {
         const who = several ? `task ${task} ` : '';
         const suffix = attempts.length > 1 ? ` (attempt ${attempts.length})` : '';
         const text = `${`${who}${kind}`.padEnd(12)} ${dataText(data)}${suffix}`.trimEnd();
-        return `${elapsed(atMs - acceptedMs).padStart(9)}  ${text}`;
+        return `${timeColumn(atMs - acceptedMs)}  ${text}`;
       });
   }
 }

@@ -90,7 +90,11 @@ test('what is not there is said: no run, a rejected one, no such attempt, no out
   expect(third.stderr).toContain('no attempt 3');
   const silent = await logs(RUN);
   expect(silent).toMatchObject({ code: 0, stdout: '' });
-  expect(silent.stderr).toContain('no output');
+  expect(silent.stderr).toBe(`${RUN}: no output yet\n`);
+  expect((await logs(RUN, '--attempt', '1')).stderr).toBe(`${RUN}: no output\n`);
+  const result = { runId: RUN, status: 'FAILED', cause: 'exit' };
+  put(cloud.call, resultObject(RUN), JSON.stringify(result));
+  expect((await logs(RUN)).stderr).toBe(`${RUN}: no output\n`);
   expect((await logs(RUN, '--attempt', 'x')).code).toBe(2);
 });
 

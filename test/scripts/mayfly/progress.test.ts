@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { elapsed, lineOf, stepsOf } from '#scripts/mayfly/progress.ts';
+import { elapsed, lineOf, stepLine, stepsOf } from '#scripts/mayfly/progress.ts';
 import type { Attempt, Place, RunRecord } from '#shared/lifecycle/record.ts';
 
 const START = Date.UTC(2026, 11, 1, 12, 0, 0);
@@ -93,6 +93,30 @@ test('many places tried are counted in full and shown by the last ones', () => {
   const line = lineOf(record({ places, placesCount: 9 }), START + 5000);
   expect(line).toContain('tried 9: …, a3-highgpu-8g zone-5 ');
   expect(line).not.toContain('zone-4 ');
+});
+
+test('an attempt that another one follows tells why it ended', () => {
+  const detail = 'the image cannot be pulled: denied\nmore of it';
+  const end = { status: 'FAILED', cause: 'step-failed', step: 'pull', exitCode: null } as const;
+  const failed = attempt({ end: { ...end, detail, atMs: START + 3000 } });
+  const texts = (run: RunRecord) => stepsOf(run).map(({ text }) => text);
+  const told =
+    'failed       attempt 1: step-failed at step pull: the image cannot be pulled: denied';
+  expect(texts(record({ attempts: [failed] }))).toEqual([
+    ...['accepted     the request is stored', 'placing      looking for a place', told],
+    expect.stringMatching(/^waiting /),
+  ]);
+  const second = attempt({ number: 2, end: { ...end, detail, atMs: START + 9000 } });
+  const over = record({ attempts: [failed, second], end: { ...end, detail, atMs: START + 9000 } });
+  expect(texts(over).filter((text) => text.includes('step-failed at'))).toEqual([told]);
+});
+
+test('times of a run of days leave the columns as they are', () => {
+  const step = (atMs: number) => stepLine(record(), { key: '', atMs: START + atMs, text: 'x' });
+  const long = (7 * 24 * 60 + 59) * 60_000;
+  for (const ms of [1000, 61_000, 11 * 60_000, 7_800_000, long]) {
+    expect(step(ms).indexOf('  x')).toBe(12);
+  }
 });
 
 test('a step keeps its key while the record grows, so that it is shown once', () => {

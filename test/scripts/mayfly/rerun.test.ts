@@ -44,6 +44,32 @@ test('the same request under a new id, which says whose it is', async () => {
   ]);
 });
 
+test('an id that another request has is refused unsent; the same request again is said to start nothing', async () => {
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  put(cloud.call, requestObject('taken'), JSON.stringify({ ...REQUEST, runId: 'taken' }));
+  put(cloud.call, requestObject('torn'), '{"runId":');
+  for (const id of ['taken', 'torn']) {
+    const taken = await mayfly('rerun', RUN, '--set', `runId=${id}`);
+    expect(taken).toMatchObject({ code: 2, stdout: '' });
+    expect(taken.stderr).toContain(
+      `the id ${id} belongs to another request already, nothing was sent`,
+    );
+  }
+  expect(published()).toEqual([]);
+  const stdin = JSON.stringify(REQUEST);
+  const again = await callMayfly(['submit', '-'], { environment: environmentOf(cloud), stdin });
+  expect(again, again.stderr).toMatchObject({ code: 0, stdout: `${RUN}\n` });
+  expect(again.stderr).toContain('nothing starts a second time');
+  expect(published()).toEqual([REQUEST]);
+});
+
+test('who may not read the bucket may send', async () => {
+  const environment = { ...environmentOf(cloud), MAYFLY_BUCKET: 'no-such-bucket' };
+  const sent = await callMayfly(['submit', '-'], { environment, stdin: JSON.stringify(REQUEST) });
+  expect(sent, sent.stderr).toMatchObject({ code: 0 });
+  expect(published()).toEqual([REQUEST]);
+});
+
 test('--set changes fields: JSON, text, inner fields, list places; null takes one away', async () => {
   put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
   const sets = [

@@ -77,11 +77,11 @@ test('each event is told once, and an object is read again only when it has chan
     ['running', 2.5],
   ];
   write(0, first);
-  expect(await tasks.look(run)).toEqual(['    1.0 s  claimed', '    2.5 s  running']);
+  expect(await tasks.look(run)).toEqual(['       1.0 s  claimed', '       2.5 s  running']);
   expect(await tasks.look(run)).toEqual([]);
   expect(reads).toHaveLength(1);
   write(0, [...first, ['progress', 7, { method: 'drift', done: 2, of: 3 }]]);
-  expect(await tasks.look(run)).toEqual(['    7.0 s  progress     method drift, done 2, of 3']);
+  expect(await tasks.look(run)).toEqual(['       7.0 s  progress     method drift, done 2, of 3']);
   expect(reads).toHaveLength(2);
 });
 
@@ -90,8 +90,8 @@ test('several tasks are told apart, in the order of time', async () => {
   write(0, [['running', 3]]);
   write(1, [['running', 2]]);
   expect(await new TaskProgressWatch(store).look(run)).toEqual([
-    '    2.0 s  task 1 running',
-    '    3.0 s  task 0 running',
+    '       2.0 s  task 1 running',
+    '       3.0 s  task 0 running',
   ]);
 });
 
@@ -174,7 +174,7 @@ test('last words that the log brings after the result are waited for, for a whil
   };
   const target = { runId: RUN, messageId: null, foreignResult: false, pollMs: 1_000 };
   await followRun(deps, target);
-  expect(notes.slice(-2)).toEqual(['    1.0 s  running', '    2.0 s  ended']);
+  expect(notes.slice(-2)).toEqual(['       1.0 s  running', '       2.0 s  ended']);
   expect(nowMs).toBe(NOW_MS + 2_000);
 });
 
@@ -194,7 +194,7 @@ test('show and watch print the events, and never the key of an attempt', async (
   const options = { environment: environmentOf(cloud) };
   putRecord(cloud.call, run);
   const living = await callMayfly(['show', RUN], options);
-  expect(living.stdout).toContain('    2.0 s  progress     done 1\n');
+  expect(living.stdout).toContain('       2.0 s  progress     done 1\n');
   const json = await callMayfly(['show', RUN, '--json'], options);
   expect(json.stdout).toContain(EXECUTION);
   expect(json.stdout).not.toContain('secret-key');
@@ -210,6 +210,6 @@ test('show and watch print the events, and never the key of an attempt', async (
   putEnded(cloud.call, end, { claim: CLAIM }, { runtime: 'cloudrun-jobs' });
   const watched = await callMayfly(['watch', RUN], options);
   expect(watched.code).toBe(3);
-  expect(watched.stderr).toContain('    2.0 s  progress     done 1\n');
-  expect(watched.stderr).toContain('    3.0 s  ended        status FAILED, exitCode 3\n');
+  expect(watched.stderr).toContain('       2.0 s  progress     done 1\n');
+  expect(watched.stderr).toContain('       3.0 s  ended        status FAILED, exitCode 3\n');
 });
