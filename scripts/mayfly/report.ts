@@ -14,6 +14,7 @@ import {
 import { parseSince, SINCE_HELP } from '#scripts/mayfly/since.ts';
 import { requireTarget } from '#scripts/mayfly/target.ts';
 import { oneLine } from '#scripts/mayfly/visible.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
 import { resultObject } from '#shared/plan/objects.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
@@ -24,7 +25,7 @@ export interface Report {
   readonly since: string;
   readonly until: string;
   readonly tally: Tally;
-  /** Ended runs whose result is gone, or no result: in no row. */
+  /** Ended runs whose result is gone, no result, or could not be read: in no row. */
   readonly unread: number;
   /** Not all of that time was read. */
   readonly cut: boolean;
@@ -38,7 +39,8 @@ export const reportVerb: Verb = {
   takesRest: false,
   summary: 'adds up cost and waste of ended runs, by label and by cause',
   details: [
-    'Waste is what was billed while no container ran: boot, pull, and machines that died.',
+    'Waste is what was billed while no container ran: boot, pull, and machines that died. Of a',
+    'machine a minute for its delete is billed too, so that a run of 34 s is billed as 94 s.',
     'A run whose cost is not known is counted as such and not as 0.',
     'With --json: { since, until, runs, unread, cut, total, causes, labels }.',
   ],
@@ -80,11 +82,18 @@ export async function makeReport(
   const tally = emptyTally();
   let unread = 0;
   let cut = false;
+  let refusal: CloudError | null = null;
   for await (const span of walkEnded(store, { sinceMs, untilMs })) {
     cut ||= span.cut;
     const results = await mapBounded(span.runs, async ({ runId }) => {
-      const reply = await store.read(resultObject(runId));
-      return reply.kind === 'absent' ? null : readCounted(reply.bytes);
+      try {
+        const reply = await store.read(resultObject(runId));
+        return reply.kind === 'absent' ? null : readCounted(reply.bytes);
+      } catch (error) {
+        if (!(error instanceof CloudError)) throw error;
+        refusal = error;
+        return null;
+      }
     });
     for (const result of results) {
       if (result === null) unread += 1;
@@ -92,6 +101,8 @@ export async function makeReport(
     }
     told(tally.total.runs);
   }
+  // Where nothing at all may be read, an empty report would be a lie.
+  if (refusal !== null && tally.total.runs === 0) throw refusal;
   const since = new Date(sinceMs).toISOString();
   return { since, until: new Date(untilMs).toISOString(), tally, unread, cut };
 }
@@ -142,7 +153,8 @@ function reportText({ tally, since, unread, cut }: Report, tables: readonly Tabl
       ...dearestFirst(tally.labels).map(([key, row]) => line(key, row)),
     );
   }
-  if (unread > 0) lines.push('', `${unread} ended runs have no readable result any more`);
+  if (unread > 0)
+    lines.push('', `${unread} ended runs have no readable result: they are in no row`);
   if (cut) lines.push('', 'not all of that time was read: ask for less with --since');
   return `${lines.join('\n')}\n`;
 }

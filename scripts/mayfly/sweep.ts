@@ -73,10 +73,14 @@ async function dryRun(call: Call, terminal: Terminal): Promise<number> {
   for (const warning of warnings('gce')) terminal.note(`warning: ${warning}`);
   const { endpoints, plan } = settings;
   terminal.move('looking at machines, runs and disks');
+  const unknown: string[] = [];
   const report = await handleSweep(
     { dryRun: true },
     {
-      ...{ settings, store, compute, clock, entropy, log: () => {} },
+      ...{ settings, store, compute, clock, entropy },
+      log: (_severity, event, message) => {
+        if (event === 'run-unknown') unknown.push(message);
+      },
       turns: new Turns(plan.jobs),
       jobs: createRunJobs({ project, ...api('RUN') }),
       publisher: createPublisher({ project, ...clientOptions(project, environment, 'PUBSUB') }),
@@ -89,15 +93,17 @@ async function dryRun(call: Call, terminal: Terminal): Promise<number> {
     },
   );
   terminal.move(null);
-  terminal.write(call.has('json') ? `${JSON.stringify(report)}\n` : reportText(report));
+  const told = { ...report, unknownRuns: unknown.toSorted() };
+  terminal.write(call.has('json') ? `${JSON.stringify(told)}\n` : reportText(told));
   return EXIT_DONE;
 }
 
-function reportText(report: SweepReport): string {
+function reportText(report: SweepReport & { unknownRuns: readonly string[] }): string {
   const unknown = [...report.unknownZones, ...report.unknownJobs];
   const lines = [
     `a pass would see ${sentence(report)}`,
     ...report.leaks.map((leak) => `  leak: ${describeLeak(leak)}`),
+    ...report.unknownRuns.map((run) => `  unknown: run ${run}`),
     ...report.strays.map(
       ({ kind, name, zone, why }) => `  stray: ${kind} ${name} in ${zone}: ${why}`,
     ),

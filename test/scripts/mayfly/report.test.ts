@@ -2,6 +2,8 @@
 import { expect, test } from 'vitest';
 import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { count, emptyTally, readCounted } from '#scripts/mayfly/report/tally.ts';
+import { makeReport } from '#scripts/mayfly/report.ts';
+import { CloudError } from '#shared/cloud/errors.ts';
 import { endedObject, resultObject } from '#shared/plan/objects.ts';
 import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 import { environmentOf, put } from '#test/scripts/mayfly/stored-run.ts';
@@ -97,4 +99,28 @@ test('the verb: text, JSON, one table alone, and a result that is gone', async (
   expect((await callMayfly(['report', '--by', 'zone'], options)).code).toBe(2);
   expect((await callMayfly(['report', '--since', '401d'], options)).code).toBe(2);
   expect((await callMayfly(['report', '--since', 'soon'], options)).code).toBe(2);
+});
+
+/** Ended runs of the last second; a read of `refused` and its like fails. */
+function storeOf(runs: readonly string[], refused: (name: string) => boolean) {
+  const nowMs = Date.UTC(2026, 11, 1, 12);
+  const names = runs.map((id, index) => endedObject(new Date(nowMs - index - 1).toISOString(), id));
+  const listed = names
+    .toReversed()
+    .map((name) => ({ name, generation: '1', bytes: 0, updatedMs: 0 }));
+  const list = async () => ({ objects: listed, nextPageToken: null });
+  const read = async (name: string) => {
+    const fields = { code: 'unavailable', method: 'storage.objects.get', status: 503 } as const;
+    if (refused(name)) throw new CloudError({ ...fields, reason: '', message: 'busy' });
+    const bytes = Buffer.from(JSON.stringify(run({})));
+    return { kind: 'found', bytes, generation: '1', updatedMs: 0 } as const;
+  };
+  const range = { sinceMs: nowMs - 1000, untilMs: nowMs };
+  return makeReport({ list, read }, range, () => {});
+}
+
+test('a result that cannot be asked for is counted and hides no other; where none can be, that is the answer', async () => {
+  const report = await storeOf(['a', 'b', 'c'], (name) => name === resultObject('b'));
+  expect(report).toMatchObject({ unread: 1, tally: { total: { runs: 2, costUsd: 0.4 } } });
+  await expect(storeOf(['a', 'b'], () => true)).rejects.toThrow('busy');
 });

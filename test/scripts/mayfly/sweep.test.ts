@@ -1,7 +1,7 @@
 // `mayfly sweep`: orders to Cloud Scheduler, and a pass that changes nothing.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type LocalCloud, startLocalCloud } from '#scripts/local-cloud/server/server.ts';
-import { activeObject } from '#shared/plan/objects.ts';
+import { activeObject, recordObject } from '#shared/plan/objects.ts';
 import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 import {
   environmentOf,
@@ -84,6 +84,16 @@ test('--dry-run reports what a pass would do, and changes nothing', async () => 
   });
   expect((await sweep('--dry-run')).stdout).toMatch(/^a pass would see 1 runs /);
   expect(methods()).toEqual(before);
+});
+
+test('--dry-run names a run that it cannot judge, and why', async () => {
+  put(cloud.call, recordObject(RUN), JSON.stringify({ schema: 99, runId: RUN }));
+  put(cloud.call, activeObject(RUN), '');
+  const { stdout } = await sweep('--dry-run');
+  expect(stdout).toMatch(/1 unknown, /);
+  expect(stdout).toMatch(/\n {2}unknown: run run-1: .*99/);
+  const { unknownRuns } = JSON.parse((await sweep('--dry-run', '--json')).stdout);
+  expect(unknownRuns).toEqual([expect.stringMatching(/^run-1: .*99/)]);
 });
 
 test('--dry-run with an emulator for the bucket alone asks for machines nowhere, and says what to set', async () => {
