@@ -13,6 +13,9 @@ export type RequestFields = Readonly<Record<string, unknown>>;
 export async function readRequest(call: Call, terminal: Terminal): Promise<RequestFields> {
   const [file] = call.operands;
   const fields = file === undefined ? {} : await readFields(file, terminal);
+  if (Object.hasOwn(fields, 'cancel')) {
+    throw usageError('this is a cancellation and no request: mayfly cancel RUN sends one');
+  }
   const request = applyRequestFlags(fields, call);
   if (Object.keys(request).length > 0) return request;
   throw usageError('which request? Give FILE, - for stdin, or flags like --image');

@@ -20,7 +20,8 @@ export const rerunVerb: Verb = {
   details: [
     'FIELD is a field of the request, with dots for what is inside, for example',
     '--set resources.memoryGiB=64 --set args.0=--fast. VALUE is read as JSON where it is JSON, else as',
-    `text; null takes the field away. The new run has the annotation ${RERUN_ANNOTATION}.`,
+    'text; null takes the field away. What is a text and looks like a number needs its quotes:',
+    `--set 'args.0="1"'. The new run has the annotation ${RERUN_ANNOTATION}.`,
   ],
   flags: {
     set: { value: 'FIELD=VALUE', multiple: true, help: 'a field that differs' },

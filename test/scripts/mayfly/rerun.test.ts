@@ -63,6 +63,18 @@ test('an id that another request has is refused unsent; the same request again i
   expect(published()).toEqual([REQUEST]);
 });
 
+test('a cancellation given as a request is told its verb, and a text of digits its quotes', async () => {
+  const stdin = JSON.stringify({ cancel: RUN });
+  const sent = await callMayfly(['submit', '-'], { environment: environmentOf(cloud), stdin });
+  expect(sent).toMatchObject({ code: 2, stdout: '' });
+  expect(sent.stderr).toContain('mayfly cancel RUN');
+  put(cloud.call, requestObject(RUN), JSON.stringify(REQUEST));
+  const [quoted = ''] =
+    /(?<=--set ')args.0=[^']+/.exec((await mayfly('rerun', '--help')).stdout) ?? [];
+  expect((await mayfly('rerun', RUN, '--set', quoted)).code).toBe(0);
+  expect(published()).toMatchObject([{ args: ['1', 'x'] }]);
+});
+
 test('who may not read the bucket may send', async () => {
   const environment = { ...environmentOf(cloud), MAYFLY_BUCKET: 'no-such-bucket' };
   const sent = await callMayfly(['submit', '-'], { environment, stdin: JSON.stringify(REQUEST) });
