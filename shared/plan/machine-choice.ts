@@ -1,7 +1,7 @@
 // Which machine types a run may get: those that it names, in its order, or the cheapest of each
 // family that fits its need. With what each of them costs and boots from.
 import { diskUsdPerHour } from '#shared/plan/cost.ts';
-import { fault } from '#shared/plan/fault.ts';
+import { fault, nearestName } from '#shared/plan/fault.ts';
 import { MACHINE_TYPES_CHOSEN_MAX } from '#shared/plan/limits.ts';
 import { fitFaults, MODELS } from '#shared/plan/machine-fit.ts';
 import { MACHINES, machineFacts, refusedMachine } from '#shared/plan/machines/catalogue.ts';
@@ -53,12 +53,18 @@ function namedMachines(request: RunRequest, offers: Offers): MachineChoice {
       const accepted = 'another machine type';
       faults.push(fault(field, machineType, { rule: `${machineType} ${refusal}`, accepted }));
     } else if (facts !== null) faults.push(...fitFaults(facts, request, field));
-    else
-      warnings.push(`${machineType} stands in no table here: it is not checked and has no price`);
+    else warnings.push(notKnown(machineType));
     return chosen(machineType, facts, request, offers);
   });
   const distinct = new Map(faults.map((found) => [found.field + found.rule, found]));
   return { machines, faults: [...distinct.values()], warnings };
+}
+
+function notKnown(machineType: string): string {
+  const names = MACHINES.map((facts) => facts.machineType);
+  const near = nearestName(machineType, names);
+  const hint = near === null ? '' : `; did you mean ${near}`;
+  return `${machineType} stands in no table here: it is not checked and has no price${hint}`;
 }
 
 /** The cheapest machine of each family that fits, so that a stock-out of one is not the end. */
@@ -74,7 +80,7 @@ function fittingMachines(request: RunRequest, offers: Offers): MachineChoice {
     .sort((a, b) => a.usd - b.usd)
     .slice(0, MACHINE_TYPES_CHOSEN_MAX)
     .map(({ facts }) => chosen(facts.machineType, facts, request, offers));
-  const faults = machines.length > 0 ? [] : [fault('resources', request.resources, NOTHING_FITS)];
+  const faults = machines.length > 0 ? [] : [nothingFits(request)];
   return { machines, faults, warnings: [] };
 }
 
@@ -82,6 +88,20 @@ const NOTHING_FITS = {
   rule: 'no machine in the catalogue has all that is asked for, as it is provisioned',
   accepted: 'less of it, spot for machines that are never sold on demand, or a named machineType',
 };
+
+/** A number of GPUs that no machine has is said as such. */
+function nothingFits({ resources }: RunRequest): Fault {
+  const { gpu } = resources;
+  const counts = MACHINES.flatMap((facts) =>
+    gpu !== null && facts.gpu?.type === gpu.type ? [facts.gpu.count] : [],
+  );
+  if (gpu === null || counts.length === 0 || counts.includes(gpu.count)) {
+    return fault('resources', resources, NOTHING_FITS);
+  }
+  const accepted = [...new Set(counts)].sort((a, b) => a - b).join(', ');
+  const rule = `no machine has that many GPUs of type ${gpu.type}`;
+  return fault('resources.gpu.count', gpu.count, { rule, accepted });
+}
 
 function fitsNeed(facts: MachineFacts, request: RunRequest): boolean {
   const { resources } = request;

@@ -251,3 +251,12 @@ test('help says what each verb does and names every flag', async () => {
     expect(submit.stdout).toContain(`  ${flag}`);
   }
 });
+
+test('a number of GPUs that none has gives those that there are, a mistyped machine the nearest name', async () => {
+  // Compute Engine's A2 machines have 1, 2, 4, 8 (a2-highgpu) or 16 (a2-megagpu) A100.
+  const odd = await callMayfly(['plan', '--image', 'alpine:3.20', '--gpu', 'A100:3']);
+  expect(odd.code).toBe(2);
+  expect(odd.stderr).toMatch(/resources\.gpu\.count is 3: .*; accepted: 1, 2, 4, 8, 16\n/);
+  const typo = ['plan', '--image', 'alpine:3.20', '--machine', 'e2-standrad-4'];
+  expect((await callMayfly(typo)).stderr).toContain('did you mean e2-standard-4');
+});
