@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { openRoot, variableWords } from '#test/terraform/terraform-root.ts';
 
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 600_000;
 const root = openRoot();
 afterAll(() => root?.[Symbol.dispose]());
 

@@ -57,7 +57,7 @@ export function openRoot(): TerraformRoot | null {
   cpSync(ROOT, folder, { recursive: true });
   const run = (...words: string[]) =>
     spawnSync(program, [...first, `-chdir=${folder}`, ...words], {
-      ...{ encoding: 'utf8', maxBuffer: 1 << 28, timeout: 240_000 },
+      ...{ encoding: 'utf8', maxBuffer: 1 << 28, timeout: 600_000 },
     });
   const close = () => rmSync(folder, { recursive: true, force: true });
   if (run('init', '-backend=false', '-input=false').status !== 0) {
