@@ -1,5 +1,6 @@
 // A request's way into the bucket, and the continuation of a run from its record. Accepted means that
 // `request.json` exists; from then on any delivery can go on where another one stopped.
+import { missingBuckets } from '#functions/submit/buckets.ts';
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { keepInputs, type ResolvedInputs, resolveInputs } from '#functions/submit/inputs.ts';
 import { offersOf } from '#functions/submit/offers.ts';
@@ -36,6 +37,10 @@ export async function acceptRequest(
   if (judged.kind === 'invalid') return await reject(deps, { ...judged, ...told });
   const { request } = judged.plan;
   const { runId } = request;
+  const missing = await missingBuckets(deps, request);
+  if (missing.length > 0 && !(await isStored(deps, runId))) {
+    return await reject(deps, { runId, ...told, faults: missing });
+  }
   const resolved = await resolveInputs(deps, request);
   if (resolved.kind === 'invalid' && !(await isStored(deps, runId))) {
     return await reject(deps, { runId, ...told, faults: resolved.faults });

@@ -12,14 +12,19 @@ const bytesOf = (content: Uint8Array | string) =>
   typeof content === 'string' ? new TextEncoder().encode(content) : content;
 
 /** Throws for every status that is not among those expected, and for an unreadable success. */
-function expectStatus(method: string, reply: Reply, expected: readonly number[]): void {
+function expectStatus(
+  method: string,
+  bucket: string,
+  reply: Reply,
+  expected: readonly number[],
+): void {
   if (reply.disturbance === 'garbage') {
     throw unreadableReply(method, reply.status, 'planted fault');
   }
   // The real adapter's own reading of a refusal: a missing bucket says nothing about its objects.
   const response = { statusCode: reply.status, body: reply.body };
   const success = reply.status >= 200 && reply.status < 300;
-  const error = success ? null : translateStorageError(method, { response });
+  const error = success ? null : translateStorageError(method, bucket, { response });
   if (!expected.includes(reply.status) || error?.reason === 'bucket-missing') {
     throw error ?? unreadableReply(method, reply.status, 'an unexpected success');
   }
@@ -47,7 +52,7 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
       const method = 'storage.objects.delete';
       const condition = ifGeneration === undefined ? {} : { ifGenerationMatch: ifGeneration };
       const reply = await send({ method, params: { bucket, object, ...condition } });
-      expectStatus(method, reply, [200, 204, 404, 412]);
+      expectStatus(method, bucket, reply, [200, 204, 404, 412]);
       const kinds = { 404: 'absent', 412: 'conflict' } as const;
       return { kind: kinds[reply.status as 404 | 412] ?? 'deleted' };
     },
@@ -60,7 +65,7 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
         ...(endOffset === undefined ? {} : { endOffset }),
       };
       const reply = await send({ method, params });
-      expectStatus(method, reply, [200]);
+      expectStatus(method, bucket, reply, [200]);
       return {
         objects: asArray(reply.body?.items)
           .map(asObject)
@@ -79,7 +84,7 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
 async function read(send: Send, params: Record<string, string>): Promise<ReadReply> {
   const method = 'storage.objects.get';
   const reply = await send({ method, params });
-  expectStatus(method, reply, [200, 404]);
+  expectStatus(method, params.bucket ?? '', reply, [200, 404]);
   if (reply.status === 404) {
     return { kind: 'absent' };
   }
@@ -98,7 +103,7 @@ async function write(
 ): Promise<WriteReply> {
   const method = 'storage.objects.insert';
   const reply = await send({ method, params, body });
-  expectStatus(method, reply, [200, 412]);
+  expectStatus(method, params.bucket ?? '', reply, [200, 412]);
   return reply.status === 412
     ? { kind: 'conflict' }
     : { kind: 'written', generation: String(reply.body?.generation) };
@@ -110,7 +115,7 @@ export function inProcessPublisher(send: Send, project: string): Publisher {
       const method = 'pubsub.topics.publish';
       const messages = [{ data: bytesOf(data), attributes }];
       const reply = await send({ method, params: { project, topic }, body: { messages } });
-      expectStatus(method, reply, [200]);
+      expectStatus(method, '', reply, [200]);
       return String(asArray(reply.body?.messageIds)[0]);
     },
   };

@@ -97,7 +97,7 @@ function createCaller(options: ObjectStoreOptions): Caller {
           return await run({ storage, bucket, file, signal });
         } catch (error) {
           if (error instanceof assert.AssertionError) throw error;
-          throw translateStorageError(method, error);
+          throw translateStorageError(method, options.bucket, error);
         }
       });
     });

@@ -63,13 +63,15 @@ export function parsePage(method: string, body: unknown): ObjectPage {
   };
 }
 
-/** Turns what the storage library throws into an error of ours. */
-export function translateStorageError(method: string, error: unknown): CloudError {
+/** Turns what the storage library throws about a bucket into an error of ours. */
+export function translateStorageError(method: string, bucket: string, error: unknown): CloudError {
   if (error instanceof CloudError) return error;
   const { status, body, code } = describeLibraryError(error);
   if (status !== null && (status < 200 || status > 299)) {
     const reply = translateReply(method, status, body, error);
-    return reply.code === 'not-found' && isBucketMissing(reply) ? bucketMissing(reply) : reply;
+    return reply.code === 'not-found' && isBucketMissing(reply)
+      ? bucketMissing(reply, bucket)
+      : reply;
   }
   if (code === 'CONTENT_DOWNLOAD_MISMATCH') {
     return new CloudError({
@@ -88,13 +90,13 @@ export function translateStorageError(method: string, error: unknown): CloudErro
 }
 
 /** A missing bucket is no statement about any object in it: never "absent". */
-function bucketMissing(reply: CloudError): CloudError {
+function bucketMissing(reply: CloudError, bucket: string): CloudError {
   return new CloudError({
     code: 'unavailable',
     method: reply.method,
     status: reply.status,
     reason: 'bucket-missing',
-    message: `${reply.message}; nothing is known about its objects: check the setting MAYFLY_BUCKET`,
+    message: `${reply.message} (${bucket}), so nothing is known about its objects`,
     cause: reply,
   });
 }

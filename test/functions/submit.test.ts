@@ -8,6 +8,7 @@ import { REQUEST } from '#test/simulation/layout.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
+const SUBMIT = 'submit@local-project.iam.gserviceaccount.com';
 const one = (prefix: string, kernel: Kernel) => {
   const names = kernel.objects(prefix);
   expect(names).toHaveLength(1);
@@ -138,6 +139,66 @@ describe('requests that break a rule', () => {
     expect(one('runs/rejected/r1/', kernel).errors[0].field).toMatch(/^inputs/);
     kernel.request({ ...REQUEST, runId: 'r1' });
     await kernel.run(10 * MINUTE_MS);
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+  });
+});
+
+describe('buckets that a run will need', () => {
+  const NAMES = {
+    runtime: 'cloudrun-jobs',
+    command: ['fit'],
+    runId: 'r1',
+    package: { uri: `gs://no-code/app-${'a'.repeat(64)}.tar.gz` },
+    outputs: { '/out': 'gs://no-data/out/', '/own': 'gs://mayfly-local/outputs/' },
+    checkpoint: { '/ckpt': 'gs://no-data/ckpt/' },
+  };
+  const looked = (status: number, times: number) => ({
+    match: { principal: SUBMIT, method: 'storage.objects.list', nameIncludes: 'out/' },
+    ...({ effect: 'before', kind: 'status' } as const),
+    ...{ status, times },
+  });
+
+  test('one that is missing is refused with each field that names it, before the work', async () => {
+    const kernel = new Kernel();
+    kernel.request(NAMES);
+    await kernel.run(10 * MINUTE_MS);
+    const { errors } = one('runs/rejected/r1/', kernel);
+    expect(errors.map(({ field, rule }: Record<string, string>) => [field, rule])).toEqual([
+      ['outputs["/out"]', 'there is no bucket no-data'],
+      ['checkpoint["/ckpt"]', 'there is no bucket no-data'],
+      ['package.uri', 'there is no bucket no-code'],
+    ]);
+    expect(kernel.objects('runs/active/')).toEqual([]);
+  });
+
+  test('one that submit may not look into is left to the machine, which may', async () => {
+    const kernel = new Kernel();
+    kernel.world.faults.plant(looked(403, 9));
+    kernel.request({ ...REQUEST, runId: 'r1', outputs: NAMES.outputs });
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.objects('runs/rejected/')).toEqual([]);
+    expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
+  });
+
+  test('a look that fails is no answer: the delivery comes again', async () => {
+    const kernel = new Kernel();
+    kernel.world.faults.plant(looked(503, 6));
+    kernel.request(NAMES);
+    await kernel.run(10 * MINUTE_MS);
+    const answers = kernel.pushes.filter((push) => push.function === 'submit');
+    expect(answers.map(({ status }) => status)).toEqual([500, 204]);
+    expect(kernel.objects('runs/rejected/r1/')).toHaveLength(1);
+  });
+
+  test('one that goes while the run is there ends nothing', async () => {
+    const kernel = new Kernel();
+    kernel.world.faults.plant(looked(403, 1));
+    const request = { ...REQUEST, runId: 'r1', outputs: NAMES.outputs };
+    kernel.request(request);
+    await kernel.run(5000);
+    kernel.request(request);
+    await kernel.run(10 * MINUTE_MS);
+    expect(kernel.objects('runs/rejected/')).toEqual([]);
     expect(kernel.result('r1')?.status).toBe('SUCCEEDED');
   });
 });
