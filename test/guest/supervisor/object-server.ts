@@ -3,6 +3,7 @@
 // `x-goog-hash` and plays planted faults. Signatures themselves are the local cloud's affair.
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { crc32cText } from '#scripts/local-cloud/storage/crc32c.ts';
 import type { Form, SignedAddress } from '#shared/plan/bootstrap.ts';
 
@@ -80,8 +81,9 @@ export class ObjectServer implements AsyncDisposable {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
+    // A sender that was killed on the way has asked for nothing.
+    const body = await buffer(request).catch(() => null);
+    if (body === null) return;
     const url = new URL(request.url ?? '', 'http://here');
     const line = `${request.method} ${url.pathname}`;
     this.requests.push(line);
@@ -94,7 +96,7 @@ export class ObjectServer implements AsyncDisposable {
     else if (typeof fault?.kind === 'number') {
       response.writeHead(fault.kind, fault.headers).end('planted');
     } else {
-      const reply = await this.#answer(request, url, Buffer.concat(chunks));
+      const reply = await this.#answer(request, url, body);
       if (fault?.kind === 'lose-reply') request.socket.destroy();
       else send(response, fault?.kind, reply);
     }
