@@ -116,8 +116,8 @@ export class FakeGoogle implements AsyncDisposable {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     // A sender that was killed on the way has asked for nothing.
-    const body = await buffer(request).catch(() => null);
-    if (body === null) return;
+    const sent = await buffer(request).catch(() => null);
+    if (sent === null) return;
     const target = request.url ?? '';
     const url = new URL(target, 'http://fake');
     const recorded: RecordedRequest = {
@@ -126,7 +126,7 @@ export class FakeGoogle implements AsyncDisposable {
       path: url.pathname,
       query: url.searchParams,
       headers: request.headers,
-      body: body,
+      body: sent,
       status: 0,
     };
     this.requests.push(recorded);
