@@ -49,8 +49,10 @@ export function servePush(load: () => Promise<PushFunction>, log: Log): HttpFunc
         const push = { messageId: messageId ?? nameOf(body), body, reason };
         return answerTo(await onUnreadable(push), log);
       }
-      case 'message':
-        return await deliver(handle, envelope.message, logOf(envelope.message, project, log));
+      case 'message': {
+        const said = logOf(envelope.message, project, log);
+        return await orFailed(async () => answerTo(await handle(envelope.message), said), said);
+      }
       default:
         return envelope satisfies never;
     }
@@ -95,9 +97,6 @@ async function orFailed(answer: () => Promise<Answer>, log: Log): Promise<Answer
     return { status: 500, text: 'failed: the reason is in the log' };
   }
 }
-
-const deliver = (handle: Handle, message: PushMessage, log: Log) =>
-  orFailed(async () => answerTo(await handle(message), log), log);
 
 /** Lines about a delivery say which: by message, by the object that it tells of, by run. */
 function logOf(message: PushMessage, project: string | null, log: Log): Log {

@@ -2,6 +2,7 @@
 // be found out only after the work, or never by a run that waits for it.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import type { Fault, RunRequest } from '#shared/plan/model.ts';
 
 /** A fault for each address whose bucket is not there; nothing is said of one that may not be asked. */
@@ -9,10 +10,7 @@ export async function missingBuckets(
   { openBucket, settings }: Pick<SubmitDeps, 'openBucket' | 'settings'>,
   request: RunRequest,
 ): Promise<Fault[]> {
-  const named = addressesOf(request).map(([field, uri]) => {
-    const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/([\s\S]*)$/.exec(uri) ?? [];
-    return { field, uri, bucket, object };
-  });
+  const named = addressesOf(request).map(([field, uri]) => ({ field, uri, ...requireGsUri(uri) }));
   const foreign = named.filter(({ bucket }) => bucket !== settings.plan.bucket);
   const first = new Map(foreign.toReversed().map((one) => [one.bucket, one]));
   const missing = new Set<string>();

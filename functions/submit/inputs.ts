@@ -2,6 +2,7 @@
 // the bucket, so that every attempt works on the same bytes.
 import type { SubmitDeps } from '#functions/submit/deps.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { requireGsUri } from '#shared/plan/gs-uri.ts';
 import { scriptSizeFaults } from '#shared/plan/metadata-size.ts';
 import type { Fault, ResolvedInput, RunRequest } from '#shared/plan/model.ts';
 import { inputsObject } from '#shared/plan/objects.ts';
@@ -52,7 +53,7 @@ async function listInputs(deps: SubmitDeps, request: RunRequest): Promise<Resolv
   const inputs: ResolvedInput[] = [];
   const faults: Fault[] = [];
   for (const [path, uri] of Object.entries(request.inputs)) {
-    const [, bucket = '', object = ''] = /^gs:\/\/([^/]+)\/([\s\S]*)$/.exec(uri) ?? [];
+    const { bucket, object } = requireGsUri(uri);
     const found = await listOne(deps.openBucket(bucket), { path, bucket, object });
     const field = `inputs[${JSON.stringify(path)}]`;
     if (found.length === 0) {

@@ -57,6 +57,6 @@ export async function callIn(place: Place, step: CallStep): Promise<string> {
   };
   const code = await runCommand(step.words, () => terminal);
   // The folder has another name each time.
-  const shown = told.replaceAll(place.folder, '~/work');
+  const shown = told.replaceAll(place.folder, '~/pipeline');
   return `${shown}${code === 0 ? '' : `$? = ${code}\n`}`;
 }

@@ -57,8 +57,7 @@ export async function layOutOnEmulator(
       await send(emulator, 'PUT', call.path, [200, 409], {});
     }
   }
-  const kept = stack.move();
-  return { [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return stack.move();
 }
 
 function subscriptionBody({ path, body }: SetUpCall, gateway: string): object {

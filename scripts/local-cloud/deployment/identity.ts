@@ -2,15 +2,13 @@
 // platform lists them, and what Google's own agents and the push account may do with its parts.
 import {
   FUNCTION_NAMES,
+  JOBS_ACCOUNTS,
   type LocalDeployment,
   SERVICES,
   type SetUpCall,
 } from '#scripts/local-cloud/deployment/layout.ts';
 
-const ACCOUNTS = [
-  ...FUNCTION_NAMES,
-  ...['push', 'worker', 'jobs-task', 'jobs-reader', 'jobs-uploader'],
-];
+const ACCOUNTS = [...FUNCTION_NAMES, 'push', 'worker', ...JOBS_ACCOUNTS];
 
 /** `number`: the project's, which its agents are named after. */
 export function identityCalls(

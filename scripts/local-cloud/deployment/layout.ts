@@ -54,13 +54,15 @@ export const TOPICS = [
   'run-events',
   'dead',
 ];
+/** The accounts of a run on Cloud Run Jobs. */
+export const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
 const CALL_TIMEOUT_MS = 30_000;
 const DAY_SECONDS = 86_400;
 export const ACK_DEADLINE_SECONDS = 600;
 export const RETRY_POLICY = { minimumBackoff: '10s', maximumBackoff: '600s' };
 export const DELIVERY_ATTEMPTS_MAX = 100;
 /** Cloud Scheduler's shortest steps are minutes: the sweep's period of 120 s. */
-const SWEEP_SCHEDULE = '*/2 * * * *';
+export const SWEEP_SCHEDULE = '*/2 * * * *';
 
 export interface Subscription {
   readonly name: string;

@@ -4,6 +4,7 @@ import {
   DELIVERY_ATTEMPTS_MAX,
   SUBSCRIPTIONS,
   type Subscription,
+  SWEEP_SCHEDULE,
   TOPICS,
 } from '#scripts/local-cloud/deployment/layout.ts';
 import {
@@ -46,8 +47,6 @@ export function checkSubscriptions(deployed: Deployed): Promise<Finding[]> {
 
 /** What Pub/Sub counts to when a policy does not say. */
 const ATTEMPTS_LEFT_OUT = 5;
-/** As in terraform/functions.tf. */
-const SWEEP_SCHEDULE = '*/2 * * * *';
 
 type Rules = Parameters<typeof firstBroken>[1];
 
