@@ -39,13 +39,13 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
         alt: 'media',
         ...(generation === undefined ? {} : { generation }),
       }),
-    write: (name, content, { ifGeneration, contentType }) =>
+    write: (name, content, { ifGeneration, contentType, metadata }) =>
       write(
         send,
         { bucket, name, ifGenerationMatch: ifGeneration },
         {
           bytes: bytesOf(content),
-          metadata: { name, contentType: contentType ?? 'application/json' },
+          metadata: { name, contentType: contentType ?? 'application/json', metadata },
         },
       ),
     async delete(object, ifGeneration) {
@@ -74,6 +74,7 @@ export function inProcessStore(send: Send, bucket: string): ObjectStore {
             generation: String(item.generation),
             bytes: asNumber(item.size) ?? 0,
             updatedMs: Date.parse(String(item.updated)),
+            metadata: asObject(item.metadata) as Record<string, string>,
           })),
         nextPageToken: asString(reply.body?.nextPageToken) ?? null,
       };

@@ -1,9 +1,10 @@
-// The runs that ended between two instants, newest first, from the index of ended runs. Names there sort
-// by time, and a list goes upwards alone: so it is asked for in spans of time, from the end backwards,
-// each as long as what the last one held suggests. What is asked follows what is wanted, not what the
-// bucket holds.
-import type { ObjectStore } from '#shared/cloud/storage.ts';
+// The runs that ended between two instants, from the index of ended runs: all of them in no order, or newest
+// first. Names there sort by time, and a list goes upwards alone: for the newest it is asked for in spans of
+// time, from the end backwards, each as long as what the last one held suggests. What is asked follows what
+// is wanted, not what the bucket holds.
+import type { NameRange, ObjectPage, ObjectStore } from '#shared/cloud/storage.ts';
 import { ENDED_PREFIX, type EndedName, readEndedObject } from '#shared/plan/objects.ts';
+import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 
 const FIRST_SPAN_MS = 3_600_000;
 /** Below it a span is read to its end, page by page. */
@@ -11,6 +12,9 @@ const SPAN_MS_MIN = 1000;
 /** Fewer names than this, and the next span is four times as long. */
 const FEW = 200;
 const CALLS_MAX = 1000;
+/** Parts of a time that are listed side by side, and how long one is at least. */
+const PARTS_MAX = 8;
+const PART_MS_MIN = 86_400_000;
 
 type Lister = Pick<ObjectStore, 'list'>;
 
@@ -58,6 +62,50 @@ export async function* walkEnded(
       spanMs = Math.max(SPAN_MS_MIN, Math.floor((endMs - startMs) / 4));
     }
   }
+}
+
+export interface EndedRun extends EndedName {
+  /** Of its entry in the index. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Hands over every run of that time, a page at a time and several at once. Gives `cut`: the bound on calls
+ * was reached, and there may be more. Throws a CloudError when the bucket cannot be asked.
+ */
+export async function takeEnded(
+  store: Lister,
+  range: Range,
+  take: (runs: readonly EndedRun[]) => Promise<void>,
+): Promise<{ readonly cut: boolean }> {
+  let calls = 0;
+  let cut = false;
+  await mapBounded(partsOf(range), async (part) => {
+    let pageToken: string | null = null;
+    do {
+      if (calls >= CALLS_MAX) {
+        cut = true;
+        return;
+      }
+      calls += 1;
+      const page: ObjectPage = await store.list(ENDED_PREFIX, pageToken, part);
+      pageToken = page.nextPageToken;
+      await take(
+        page.objects.map(({ name, metadata }) => ({ ...readEndedObject(name), metadata })),
+      );
+    } while (pageToken !== null);
+  });
+  return { cut };
+}
+
+function partsOf({ sinceMs, untilMs }: Range): readonly NameRange[] {
+  const lengthMs = untilMs + 1 - sinceMs;
+  const count = Math.min(PARTS_MAX, Math.max(1, Math.ceil(lengthMs / PART_MS_MIN)));
+  const edge = (index: number) => nameAt(sinceMs + Math.floor((lengthMs * index) / count));
+  return Array.from({ length: count }, (_, index) => ({
+    start: edge(index),
+    end: edge(index + 1),
+  }));
 }
 
 /** At most `limit` of them; `more`: older ones of that time exist, or may. */

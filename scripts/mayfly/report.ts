@@ -1,10 +1,12 @@
 // `mayfly report`: what the runs of the last days have cost, and how much of that was waste (billed while
-// no container ran), by label and by cause. Reads the index of ended runs and their results.
+// no container ran), by label and by cause. Reads the index of ended runs, and of a run of which that tells
+// nothing the result.
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { openCloud } from '#scripts/mayfly/cloud.ts';
-import { type Range, walkEnded } from '#scripts/mayfly/ended-runs.ts';
+import { type EndedRun, type Range, takeEnded } from '#scripts/mayfly/ended-runs.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import {
+  type CountedResult,
   count,
   emptyTally,
   type Row,
@@ -16,10 +18,13 @@ import { requireTarget } from '#scripts/mayfly/target.ts';
 import { oneLine } from '#scripts/mayfly/visible.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { countedText } from '#shared/lifecycle/ended-entry.ts';
 import { resultObject } from '#shared/plan/objects.ts';
 import { mapBounded } from '#shared/runs/jobs/map-bounded.ts';
 
 const SINCE_DEFAULT = '30d';
+/** Runs between two changes of the moving line. */
+const TOLD_EVERY = 100;
 
 export interface Report {
   readonly since: string;
@@ -53,6 +58,7 @@ export const reportVerb: Verb = {
     const { store, clock } = openCloud(await requireTarget(call, terminal), terminal);
     const untilMs = clock.nowMs();
     const sinceMs = parseSince(call.text('since') ?? SINCE_DEFAULT, untilMs);
+    terminal.move('reading the index of ended runs');
     const report = await makeReport(store, { sinceMs, untilMs }, (runs) =>
       terminal.move(`${runs} runs read`),
     );
@@ -80,31 +86,41 @@ export async function makeReport(
   told: (runs: number) => void,
 ): Promise<Report> {
   const tally = emptyTally();
+  let seen = 0;
   let unread = 0;
-  let cut = false;
   let refusal: CloudError | null = null;
-  for await (const span of walkEnded(store, { sinceMs, untilMs })) {
-    cut ||= span.cut;
-    const results = await mapBounded(span.runs, async ({ runId }) => {
-      try {
-        const reply = await store.read(resultObject(runId));
-        return reply.kind === 'absent' ? null : readCounted(reply.bytes);
-      } catch (error) {
-        if (!(error instanceof CloudError)) throw error;
-        refusal = error;
-        return null;
-      }
-    });
-    for (const result of results) {
-      if (result === null) unread += 1;
-      else count(tally, result);
+  const take = async (run: EndedRun) => {
+    let result: CountedResult | null = null;
+    try {
+      result = await loadCounted(store, run);
+    } catch (error) {
+      if (!(error instanceof CloudError)) throw error;
+      refusal = error;
     }
-    told(tally.total.runs);
-  }
+    if (result === null) unread += 1;
+    else count(tally, result);
+    seen += 1;
+    if (seen % TOLD_EVERY === 0) told(seen);
+  };
+  const { cut } = await takeEnded(store, { sinceMs, untilMs }, async (runs) => {
+    await mapBounded(runs, take);
+  });
   // Where nothing at all may be read, an empty report would be a lie.
   if (refusal !== null && tally.total.runs === 0) throw refusal;
   const since = new Date(sinceMs).toISOString();
   return { since, until: new Date(untilMs).toISOString(), tally, unread, cut };
+}
+
+/** From the index, else (an entry of an older version, or a run with very long labels) from the result. */
+async function loadCounted(
+  store: Pick<ObjectStore, 'read'>,
+  { runId, metadata }: EndedRun,
+): Promise<CountedResult | null> {
+  const text = countedText(metadata);
+  const counted = text === null ? null : readCounted(text);
+  if (counted !== null) return counted;
+  const reply = await store.read(resultObject(runId));
+  return reply.kind === 'absent' ? null : readCounted(new TextDecoder().decode(reply.bytes));
 }
 
 function reportJson(report: Report, tables: readonly Table[]): string {

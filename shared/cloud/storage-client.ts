@@ -18,6 +18,7 @@ import type {
   ObjectPage,
   ObjectStore,
   ReadReply,
+  WriteOptions,
   WriteReply,
 } from '#shared/cloud/storage.ts';
 import {
@@ -154,7 +155,7 @@ function writeObject(
   call: Caller,
   name: string,
   bytes: Uint8Array | string,
-  options: { readonly ifGeneration: string; readonly contentType?: string },
+  options: WriteOptions,
 ): Promise<WriteReply> {
   const method = 'storage.objects.insert';
   const data = Buffer.from(bytes);
@@ -169,6 +170,7 @@ function writeObject(
         metadata: {
           contentType: options.contentType ?? 'application/json',
           crc32c: checksum.toString(),
+          ...(options.metadata === undefined ? {} : { metadata: { ...options.metadata } }),
         },
         preconditionOpts: { ifGenerationMatch: options.ifGeneration },
       });
@@ -222,7 +224,7 @@ function listObjects(
     const query = {
       prefix,
       maxResults: PAGE_OBJECTS_MAX,
-      fields: 'items(name,generation,size,updated),nextPageToken',
+      fields: 'items(name,generation,size,updated,metadata),nextPageToken',
       ...(pageToken === null ? {} : { pageToken }),
       ...(range.start === undefined ? {} : { startOffset: range.start }),
       ...(range.end === undefined ? {} : { endOffset: range.end }),

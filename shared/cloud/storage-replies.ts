@@ -21,6 +21,7 @@ const page = z.object({
         generation,
         size: z.coerce.number().int().nonnegative(),
         updated: instant,
+        metadata: z.record(z.string(), z.string()).default({}),
       }),
     )
     .default([]),
@@ -53,11 +54,12 @@ export function parsePage(method: string, body: unknown): ObjectPage {
   if (!parsed.success) throw unreadableReply(method, 200, `no list page: ${describe(body)}`);
   const { items, nextPageToken } = parsed.data;
   return {
-    objects: items.map(({ name, generation: read, size, updated }) => ({
+    objects: items.map(({ name, generation: read, size, updated, metadata }) => ({
       name,
       generation: read,
       bytes: size,
       updatedMs: updated,
+      metadata,
     })),
     nextPageToken: nextPageToken ?? null,
   };

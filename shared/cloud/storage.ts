@@ -23,6 +23,8 @@ export interface ObjectPage {
     readonly generation: string;
     readonly bytes: number;
     readonly updatedMs: number;
+    /** As given when it was written. */
+    readonly metadata: Readonly<Record<string, string>>;
   }[];
   readonly nextPageToken: string | null;
 }
@@ -33,15 +35,22 @@ export interface NameRange {
   readonly end?: string;
 }
 
+export interface WriteOptions {
+  /** The live generation that may be replaced; '0' means that there must be none. */
+  readonly ifGeneration: string;
+  readonly contentType?: string;
+  /** Custom metadata: what a list tells of the object beside its name; 8 KiB with its keys. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 /** All calls throw a CloudError when the service cannot be asked or does not answer. */
 export interface ObjectStore {
   /** The live object, or exactly the given generation of it. */
   read(name: string, generation?: string): Promise<ReadReply>;
-  /** Writes when the live generation is `ifGeneration`; '0' means that there must be none. */
   write(
     name: string,
     bytes: Uint8Array | string,
-    options: { readonly ifGeneration: string; readonly contentType?: string },
+    options: WriteOptions,
   ): Promise<WriteReply>;
   /** Deletes the live object, or only the given generation of it. */
   delete(name: string, ifGeneration?: string): Promise<DeleteReply>;

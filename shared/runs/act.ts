@@ -2,6 +2,7 @@
 // is idempotent, and one that is lost is done by a later pass.
 import type { ApiErrorDetail, DeleteInstanceReply, InsertReply } from '#shared/cloud/compute.ts';
 import type { ObjectStore } from '#shared/cloud/storage.ts';
+import { endedMetadata } from '#shared/lifecycle/ended-entry.ts';
 import type { Effect, InsertFact } from '#shared/lifecycle/observation.ts';
 import type { Attempt, Intent, RunRecord } from '#shared/lifecycle/record.ts';
 import { buildResult } from '#shared/lifecycle/result.ts';
@@ -142,7 +143,10 @@ export async function finish(deps: RunDeps, record: RunRecord): Promise<void> {
   const endedAt = result.phases.endedAt ?? '';
   const [written] = await Promise.all([
     deps.store.write(resultObject(record.runId), JSON.stringify(result), options),
-    deps.store.write(endedObject(endedAt, record.runId), '', options),
+    deps.store.write(endedObject(endedAt, record.runId), '', {
+      ...options,
+      metadata: endedMetadata(result),
+    }),
   ]);
   if (written.kind !== 'written') return;
   const last = result.attempts.at(-1);

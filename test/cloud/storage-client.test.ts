@@ -275,13 +275,16 @@ test.each([
 });
 
 test('a page is listed in one request, and continued by its token', async () => {
-  const item = { name: 'a', generation: '1', size: '12', updated: '2026-12-01T00:00:00.123Z' };
+  const updated = '2026-12-01T00:00:00.123Z';
+  const item = { name: 'a', generation: '1', size: '12', updated, metadata: { own: 'x' } };
   await using opened = await open((_, index) => ({
     status: 200,
     json: index === 0 ? { items: [item], nextPageToken: 't2' } : {},
   }));
   expect(await opened.store.list('runs/active/')).toEqual({
-    objects: [{ name: 'a', generation: '1', bytes: 12, updatedMs: 1796083200123 }],
+    objects: [
+      { name: 'a', generation: '1', bytes: 12, updatedMs: 1796083200123, metadata: { own: 'x' } },
+    ],
     nextPageToken: 't2',
   });
   expect(await opened.store.list('runs/active/', 't2')).toEqual({

@@ -147,6 +147,14 @@ export function describeObjectStore(name: string, open: () => Promise<OpenedStor
       expect((await store.list('runs/none/')).objects).toEqual([]);
     });
 
+    test('custom metadata is listed with its object, and is empty where none was given', async () => {
+      const metadata = { counted: '{"team":"\\u00e4 \\"x\\""}', other: '' };
+      await store.write('noted/a', '', { ifGeneration: '0', metadata });
+      await create('noted/b');
+      const { objects } = await store.list('noted/');
+      expect(objects.map((object) => object.metadata)).toEqual([metadata, {}]);
+    });
+
     test('a list of more than 1,000 names comes in pages, each name once', async () => {
       const names = Array.from({ length: 1001 }, (_, index) => `many/${10_000 + index}`);
       if (opened.fill === undefined) await Promise.all(names.map((name) => create(name, '')));

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { endedMetadata } from '#shared/lifecycle/ended-entry.ts';
 import { hashNonce } from '#shared/lifecycle/marker.ts';
 import { markerObject } from '#shared/plan/objects.ts';
 import { deleteMachine } from '#shared/runs/act.ts';
@@ -166,6 +167,17 @@ describe('markers that count', () => {
     expect(kernel.objects('runs/ended/')).toHaveLength(1);
     expect(kernel.events()).toHaveLength(1);
     expect(kernel.pushes.every((push) => push.status === 204)).toBe(true);
+  });
+
+  test('the entry in the index of ended runs tells what a report counts of the result', async () => {
+    notify(put(JSON.stringify(marker())));
+    await kernel.run(10 * MINUTE_MS);
+    const params = { bucket: SETTINGS.plan.bucket, prefix: 'runs/ended/' };
+    const reply = kernel.call({ method: 'storage.objects.list', params });
+    const [entry] = (reply.body as { items: { size: string; metadata?: object }[] }).items;
+    const result = kernel.result('r1');
+    if (result === null) throw new Error('no result');
+    expect(entry).toMatchObject({ size: '0', metadata: endedMetadata(result) });
   });
 
   test('P65: events in the wrong order: the late ones write nothing', async () => {

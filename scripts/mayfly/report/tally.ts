@@ -16,10 +16,10 @@ const resultShape = z.looseObject({
 });
 export type CountedResult = z.infer<typeof resultShape>;
 
-/** Null: the object is no result. */
-export function readCounted(bytes: Uint8Array): CountedResult | null {
+/** Null: the text is no result. */
+export function readCounted(text: string): CountedResult | null {
   try {
-    return resultShape.parse(JSON.parse(new TextDecoder().decode(bytes)));
+    return resultShape.parse(JSON.parse(text));
   } catch {
     return null;
   }

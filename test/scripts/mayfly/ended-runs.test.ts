@@ -1,7 +1,7 @@
 // The walk of the index of ended runs, and what list, show and report ask of a bucket with 100,000 runs.
 import { expect, test } from 'vitest';
 import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
-import { newestEnded, walkEnded } from '#scripts/mayfly/ended-runs.ts';
+import { newestEnded, takeEnded, walkEnded } from '#scripts/mayfly/ended-runs.ts';
 import type { NameRange, ObjectPage } from '#shared/cloud/storage.ts';
 import { endedObject, recordObject, resultObject } from '#shared/plan/objects.ts';
 import * as fixtures from '#test/lifecycle/fixtures.ts';
@@ -26,7 +26,9 @@ function indexOf(names: readonly string[]) {
     );
     const page = all.slice(0, 1000);
     return {
-      objects: page.map((name) => ({ name, generation: '1', bytes: 0, updatedMs: 0 })),
+      objects: page.map((name) => ({
+        ...{ name, generation: '1', bytes: 0, updatedMs: 0, metadata: { of: name } },
+      })),
       nextPageToken: all.length > 1000 ? (page.at(-1) ?? null) : null,
     };
   };
@@ -70,6 +72,34 @@ test('all of a time, newest first, each once, both ends included; other times ar
   expect(asked.calls).toBeLessThanOrEqual(40);
 });
 
+test.each([
+  // 8,641 names: at most a page more for each of the parts.
+  { name: 'days are listed in parts side by side', days: 3, gapMs: 30_000, count: 8641, calls: 12 },
+  { name: 'a short time is one list', days: 0.5, gapMs: 50_000, count: 865, calls: 1 },
+])(
+  '$name: each run once, both ends included, with its metadata',
+  async ({ days, gapMs, count, calls }) => {
+    const sinceMs = NOW - days * DAY;
+    const names = Array.from({ length: count + 4 }, (_, index) => {
+      const endedAt = new Date(NOW + 2 * gapMs - index * gapMs).toISOString();
+      return endedObject(endedAt, `r-${index - 2}`);
+    });
+    const { list: ask, asked } = indexOf(names.reverse());
+    const found: string[] = [];
+    const range = { sinceMs, untilMs: NOW };
+    const { cut } = await takeEnded({ list: ask }, range, async (runs) => {
+      for (const { endedAt, runId, metadata } of runs) {
+        expect(metadata).toEqual({ of: endedObject(endedAt, runId) });
+        found.push(runId);
+      }
+    });
+    expect(cut).toBe(false);
+    const wanted = Array.from({ length: count }, (_, index) => `r-${index}`);
+    expect(found.toSorted()).toEqual(wanted.toSorted());
+    expect(asked.calls).toBeLessThanOrEqual(calls);
+  },
+);
+
 test('more runs in a second than a page holds are all read', async () => {
   const names = Array.from({ length: 2500 }, (_, index) =>
     endedObject(new Date(NOW - 500).toISOString(), `r${String(index).padStart(4, '0')}`),
@@ -91,6 +121,9 @@ test('calls are bounded, and that not all was read is said', async () => {
   expect(cut).toBe(true);
   expect(calls).toBe(1000);
   expect((await newestEnded({ list }, { ...range, limit: 5 })).more).toBe(true);
+  calls = 0;
+  expect(await takeEnded({ list }, range, async () => {})).toEqual({ cut: true });
+  expect(calls).toBe(1000);
 });
 
 test('an index with nothing in the time asked for costs few calls', async () => {

@@ -200,7 +200,7 @@ function pagesOf(pages: readonly (readonly (readonly [string, number])[])[], end
     asked.push(token);
     const page = Number(token ?? 0);
     const objects = (pages[page] ?? []).map(([name, updatedMs]) => ({
-      ...{ name, updatedMs, generation: '1', bytes: 0 },
+      ...{ name, updatedMs, generation: '1', bytes: 0, metadata: {} },
     }));
     const last = !endless && page >= pages.length - 1;
     return { objects, nextPageToken: last ? null : String(page + 1) };

@@ -4,6 +4,7 @@ import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { count, emptyTally, readCounted } from '#scripts/mayfly/report/tally.ts';
 import { makeReport } from '#scripts/mayfly/report.ts';
 import { CloudError } from '#shared/cloud/errors.ts';
+import { endedMetadata } from '#shared/lifecycle/ended-entry.ts';
 import { endedObject, resultObject } from '#shared/plan/objects.ts';
 import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 import { environmentOf, put } from '#test/scripts/mayfly/stored-run.ts';
@@ -39,7 +40,7 @@ const OLD = { status: 'FAILED', cause: 'exit', costUsd: 1, attempts: [{ costUsd:
 test('sums of cost and waste; what is not known is counted apart', () => {
   const tally = emptyTally();
   for (const one of [run({}), PREEMPTED, UNPRICED, REFUSED, OLD]) {
-    const read = readCounted(Buffer.from(JSON.stringify(one)));
+    const read = readCounted(JSON.stringify(one));
     if (read === null) throw new Error('not read');
     count(tally, read);
   }
@@ -61,7 +62,7 @@ test('sums of cost and waste; what is not known is counted apart', () => {
 
 test('a container that ran for longer than was billed wastes nothing', () => {
   const tally = emptyTally();
-  const read = readCounted(Buffer.from(JSON.stringify(run({ attempts: [attempt(0.2, 60, 61)] }))));
+  const read = readCounted(JSON.stringify(run({ attempts: [attempt(0.2, 60, 61)] })));
   if (read === null) throw new Error('not read');
   count(tally, read);
   expect(tally.total).toMatchObject({ wasteSeconds: 0, wasteUsd: 0 });
@@ -101,26 +102,61 @@ test('the verb: text, JSON, one table alone, and a result that is gone', async (
   expect((await callMayfly(['report', '--since', 'soon'], options)).code).toBe(2);
 });
 
+interface Stored {
+  readonly runId: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
 /** Ended runs of the last second; a read of `refused` and its like fails. */
-function storeOf(runs: readonly string[], refused: (name: string) => boolean) {
+async function reportOf(runs: readonly Stored[], refused: (name: string) => boolean) {
   const nowMs = Date.UTC(2026, 11, 1, 12);
-  const names = runs.map((id, index) => endedObject(new Date(nowMs - index - 1).toISOString(), id));
-  const listed = names
-    .toReversed()
-    .map((name) => ({ name, generation: '1', bytes: 0, updatedMs: 0 }));
+  const listed = runs
+    .map(({ runId, metadata = {} }, index) => ({
+      ...{ name: endedObject(new Date(nowMs - index - 1).toISOString(), runId), metadata },
+      ...{ generation: '1', bytes: 0, updatedMs: 0 },
+    }))
+    .toReversed();
   const list = async () => ({ objects: listed, nextPageToken: null });
+  const reads: string[] = [];
+  const told: number[] = [];
   const read = async (name: string) => {
     const fields = { code: 'unavailable', method: 'storage.objects.get', status: 503 } as const;
     if (refused(name)) throw new CloudError({ ...fields, reason: '', message: 'busy' });
+    reads.push(name);
     const bytes = Buffer.from(JSON.stringify(run({})));
     return { kind: 'found', bytes, generation: '1', updatedMs: 0 } as const;
   };
   const range = { sinceMs: nowMs - 1000, untilMs: nowMs };
-  return makeReport({ list, read }, range, () => {});
+  const report = await makeReport({ list, read }, range, (count) => told.push(count));
+  return { report, reads, told };
 }
 
+const ids = (...runIds: string[]): Stored[] => runIds.map((runId) => ({ runId }));
+
 test('a result that cannot be asked for is counted and hides no other; where none can be, that is the answer', async () => {
-  const report = await storeOf(['a', 'b', 'c'], (name) => name === resultObject('b'));
+  const { report } = await reportOf(ids('a', 'b', 'c'), (name) => name === resultObject('b'));
   expect(report).toMatchObject({ unread: 1, tally: { total: { runs: 2, costUsd: 0.4 } } });
-  await expect(storeOf(['a', 'b'], () => true)).rejects.toThrow('busy');
+  await expect(reportOf(ids('a', 'b'), () => true)).rejects.toThrow('busy');
+});
+
+test('what the index tells is counted from there, and only what it does not tell is read', async () => {
+  const runs = [
+    ...[run({}), PREEMPTED, REFUSED].map((result, index) => ({
+      ...{ runId: `told-${index}`, metadata: endedMetadata(result) },
+    })),
+    { runId: 'old' },
+    { runId: 'torn', metadata: { counted: '{"status":' } },
+  ];
+  const { report, reads } = await reportOf(runs, () => false);
+  expect(reads.toSorted()).toEqual([resultObject('old'), resultObject('torn')]);
+  expect(report.unread).toBe(0);
+  // Two results read: 0.2 USD and 50 s each.
+  expect(report.tally.total).toMatchObject({ runs: 5, costUnknown: 0, wasteSeconds: 300 });
+  expect(report.tally.total.costUsd).toBeCloseTo(0.2 + 0.3 + 0 + 0.4, 9);
+  expect(report.tally.causes.get('NO_CAPACITY stock-out')?.runs).toBe(1);
+});
+
+test('every hundred runs are told while they are read', async () => {
+  const runs = Array.from({ length: 250 }, (_, index) => ({ runId: `r${index}` }));
+  expect((await reportOf(runs, () => false)).told).toEqual([100, 200]);
 });

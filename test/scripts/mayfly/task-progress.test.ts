@@ -55,6 +55,7 @@ function bucket() {
         generation,
         bytes: 1,
         updatedMs: 0,
+        metadata: {},
       }));
       return { objects: listed, nextPageToken: null };
     },
