@@ -47,11 +47,7 @@ export interface WriteOptions {
 export interface ObjectStore {
   /** The live object, or exactly the given generation of it. */
   read(name: string, generation?: string): Promise<ReadReply>;
-  write(
-    name: string,
-    bytes: Uint8Array | string,
-    options: WriteOptions,
-  ): Promise<WriteReply>;
+  write(name: string, bytes: Uint8Array | string, options: WriteOptions): Promise<WriteReply>;
   /** Deletes the live object, or only the given generation of it. */
   delete(name: string, ifGeneration?: string): Promise<DeleteReply>;
   /** One page of at most 1,000 names in lexical order. */
