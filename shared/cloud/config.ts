@@ -153,7 +153,7 @@ function readPushSettings(reader: SettingsReader, environment: Environment): Pus
     reader.refuse(SETTINGS.pushMode, rule, 'platform, verify');
   }
   const lacking = (setting: Setting<unknown>) =>
-    reader.refuseMissing(setting, `PUSH_MODE ${mode} needs it`);
+    reader.refuseMissing(setting, `MAYFLY_PUSH_MODE ${mode} needs it`);
   if (local && internalToken === null) lacking(SETTINGS.pushToken);
   if (!local && audience === null) lacking(SETTINGS.pushAudience);
   if (!local && serviceAccounts === null) lacking(SETTINGS.pushServiceAccounts);

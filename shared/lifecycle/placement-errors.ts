@@ -155,7 +155,7 @@ export const PLACEMENT_ERRORS: readonly PlacementError[] = [
     cause: 'refused',
     codes: NOT_THERE,
     about: /subnetwork/,
-    advice: 'correct place.subnetworks, or the setting SUBNETWORKS',
+    advice: 'correct place.subnetworks, or the setting MAYFLY_SUBNETWORKS',
   },
   {
     name: 'location closed to the project',

@@ -19,7 +19,7 @@ const rightFields = {
   runtime: field(z.enum(['gce', 'cloudrun-jobs']), {
     rule: 'a runtime is gce or cloudrun-jobs',
     accepted: 'gce, cloudrun-jobs',
-    fallback: 'the setting DEFAULT_RUNTIME',
+    fallback: 'the setting MAYFLY_DEFAULT_RUNTIME',
   }),
   provisioning: field(
     textBy((text) => brokenProvisioning(text), {}).pipe(
@@ -39,14 +39,14 @@ const rightFields = {
     ),
     {
       ...SERVICE_ACCOUNT_RULE,
-      fallback: 'the first of WORKER_SERVICE_ACCOUNTS',
+      fallback: 'the first of MAYFLY_WORKER_SERVICE_ACCOUNTS',
       refusedOn: { 'cloudrun-jobs': JOB_HAS_IT },
     },
   ),
   metadataAccess: field(z.boolean(), {
     rule: 'metadataAccess is true or false',
     accepted: 'true, false',
-    fallback: 'the setting METADATA_ACCESS_DEFAULT',
+    fallback: 'the setting MAYFLY_METADATA_ACCESS_DEFAULT',
     refusedOn: { 'cloudrun-jobs': VM_ALONE },
   }),
   capabilities: field(z.array(z.string().regex(/^[A-Z][A-Z_]{1,31}$/)).max(41), {
@@ -67,14 +67,14 @@ const retriesRule: Broken = {
 
 const boundFields = {
   ttlSeconds: field(seconds(limits.TTL_SECONDS_MIN, limits.TTL_SECONDS_CEILING), {
-    rule: `a machine lives ${limits.TTL_SECONDS_MIN} seconds at least, and the setting TTL_SECONDS_MAX at most`,
+    rule: `a machine lives ${limits.TTL_SECONDS_MIN} seconds at least, and the setting MAYFLY_TTL_SECONDS_MAX at most`,
     accepted: `a whole number from ${limits.TTL_SECONDS_MIN} to ${limits.TTL_SECONDS_CEILING}, as far as the setting allows`,
     fallback: String(limits.TTL_SECONDS_DEFAULT),
   }),
   timeoutSeconds: field(seconds(1, limits.TTL_SECONDS_CEILING), {
     rule: `the container's limit is at most ttlSeconds − ${limits.TIMEOUT_RESERVE_SECONDS}`,
     accepted: `a whole number from 1 to ${limits.TTL_SECONDS_CEILING - limits.TIMEOUT_RESERVE_SECONDS}`,
-    fallback: `ttlSeconds − ${limits.TIMEOUT_RESERVE_DEFAULT_SECONDS}; on cloudrun-jobs no more than the platform allows, less JOBS_TIMEOUT_MARGIN_S`,
+    fallback: `ttlSeconds − ${limits.TIMEOUT_RESERVE_DEFAULT_SECONDS}; on cloudrun-jobs no more than the platform allows, less MAYFLY_JOBS_TIMEOUT_MARGIN_S`,
   }),
   retry: group({
     preempted: field(retries, { ...retriesRule, fallback: '3' }),

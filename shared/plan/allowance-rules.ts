@@ -13,7 +13,7 @@ const accountListed: Rule = {
     const listed =
       serviceAccount === undefined ? accounts.length > 0 : accounts.includes(serviceAccount);
     if (runtime !== 'gce' || listed) return NONE;
-    const rule = "a machine runs as one of the deployment's WORKER_SERVICE_ACCOUNTS";
+    const rule = "a machine runs as one of the deployment's MAYFLY_WORKER_SERVICE_ACCOUNTS";
     const accepted = accounts.join(', ') || 'none until the setting names one';
     return [fault('serviceAccount', serviceAccount, { rule, accepted })];
   },
@@ -24,7 +24,7 @@ const capabilitiesAllowed: Rule = {
   check: ({ request: { capabilities = [] }, settings }) => {
     const allowed = new Set([...KEPT_CAPABILITIES, ...settings.capabilitiesAllowed]);
     const accepted = settings.capabilitiesAllowed.join(', ') || 'none in this deployment';
-    const rule = 'a capability is one of the setting CAPABILITIES_ALLOWED';
+    const rule = 'a capability is one of the setting MAYFLY_CAPABILITIES_ALLOWED';
     return capabilities.flatMap((name, index) =>
       allowed.has(name) ? [] : [fault(`capabilities[${index}]`, name, { rule, accepted })],
     );
@@ -42,7 +42,7 @@ const ttlAllowed: Rule = {
       return [fault('ttlSeconds', ttlSeconds, { rule, accepted })];
     }
     if (ttlSeconds <= ttlSecondsMax) return NONE;
-    const rule = `a machine lives ${ttlSecondsMax} seconds at most here (setting TTL_SECONDS_MAX)`;
+    const rule = `a machine lives ${ttlSecondsMax} seconds at most here (setting MAYFLY_TTL_SECONDS_MAX)`;
     const accepted = `${TTL_SECONDS_MIN} to ${ttlSecondsMax}`;
     return [fault('ttlSeconds', ttlSeconds, { rule, accepted })];
   },
@@ -80,7 +80,7 @@ const budgetAllowed: Rule = {
   reads: ['budgetUsd'],
   check: ({ request: { budgetUsd }, settings: { budgetUsdMax } }) => {
     if (budgetUsd === undefined || budgetUsdMax === null || budgetUsd <= budgetUsdMax) return NONE;
-    const rule = 'a budget is at most the setting BUDGET_USD_MAX';
+    const rule = 'a budget is at most the setting MAYFLY_BUDGET_USD_MAX';
     return [fault('budgetUsd', budgetUsd, { rule, accepted: `up to ${budgetUsdMax}` })];
   },
 };

@@ -1,9 +1,10 @@
 // The building blocks of a request's schema: a field is a zod schema with its rule and what it
 // accepts as sentences; a group is fields under one name. Every fault of a value is found at once.
 import * as z from 'zod';
-import { type Broken, fault, fieldPath, nearestName } from '#shared/plan/fault.ts';
+import { type Broken, fault, fieldPath } from '#shared/plan/fault.ts';
 import type { Fault, Runtime } from '#shared/plan/model.ts';
 import type { TextForm } from '#shared/plan/text-form.ts';
+import { unknownField } from '#shared/plan/unknown-field.ts';
 
 export interface Field<T> extends Broken {
   readonly kind: 'field';
@@ -36,6 +37,8 @@ export type Parsed<Table extends FieldTable> = {
 
 /** Collects what parsing finds: faults, and the paths of fields that were given. */
 export interface Findings {
+  /** All fields that there are: a name that is not known here may belong elsewhere. */
+  readonly whole: FieldTable;
   readonly faults: Fault[];
   readonly given: {
     readonly path: string;
@@ -63,7 +66,8 @@ export function parseFields<Table extends FieldTable>(
   for (const [name, inner] of Object.entries(value)) {
     const known = Object.hasOwn(table, name) ? table[name] : undefined;
     const innerPath = fieldPath(path, [name]);
-    if (known === undefined) findings.faults.push(unknownField(innerPath, name, inner, table));
+    if (known === undefined)
+      findings.faults.push(fault(innerPath, inner, unknownField(name, table, findings.whole)));
     else if (known.kind === 'group')
       parsed.push([name, parseFields(known.fields, inner, innerPath, findings)]);
     else parsed.push([name, parseField(known, inner, innerPath, findings)]);
@@ -97,14 +101,6 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   for (const key of path)
     at = typeof at === 'object' && at !== null ? Reflect.get(at, key) : undefined;
   return at;
-}
-
-function unknownField(path: string, name: string, value: unknown, table: FieldTable): Fault {
-  const near = nearestName(name, Object.keys(table));
-  return fault(path, value, {
-    rule: near === null ? 'there is no such field' : `there is no such field; did you mean ${near}`,
-    accepted: near ?? Object.keys(table).join(', '),
-  });
 }
 
 /** A field without further ado; `refusedOn` where a runtime cannot honour it. */

@@ -17,7 +17,7 @@ export function jobCandidatesOf(request: RunRequest, settings: PlanSettings): Ca
   const asked = request.place.regions ?? settings.regions;
   const regions = asked.filter((region) => settings.regions.includes(region));
   if (regions.length === 0) {
-    const rule = 'the Jobs of this deployment are in the regions of the setting REGIONS';
+    const rule = 'the Jobs of this deployment are in the regions of the setting MAYFLY_REGIONS';
     const accepted = settings.regions.join(', ');
     return {
       candidates: [],

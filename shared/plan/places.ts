@@ -61,6 +61,6 @@ function noPlace(regions: readonly string[], project: string): Fault {
   const region = regions[0] ?? 'REGION';
   return fault('place.subnetworks', regions, {
     rule: 'a machine is placed in a region whose subnetwork is known',
-    accepted: `{"${region}": "projects/${project}/regions/${region}/subnetworks/NAME"}, or the setting SUBNETWORKS`,
+    accepted: `{"${region}": "projects/${project}/regions/${region}/subnetworks/NAME"}, or the setting MAYFLY_SUBNETWORKS`,
   });
 }

@@ -29,7 +29,8 @@ export type ParsedRunRequest =
 /** Validates a request (contract §1) and fills in its defaults. */
 export function parseRequest(json: unknown, options: RequestOptions): ParsedRunRequest {
   const { settings, defaultRunId } = options;
-  const findings: Findings = { faults: [], given: [], faulty: new Set() };
+  const whole = requestFields;
+  const findings: Findings = { whole, faults: [], given: [], faulty: new Set() };
   const parsed = parseFields(requestFields, json, '', findings);
   const runId = parsed.runId ?? (findings.faulty.has('runId') ? null : defaultRunId);
   if (findings.faulty.has('')) return { kind: 'invalid', runId: null, faults: findings.faults };

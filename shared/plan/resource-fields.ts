@@ -116,9 +116,9 @@ export const resourceFields = {
     },
   ),
   base: field(byPattern(BASE_RULE.pattern, BASE_RULE), {
-    rule: 'a base is the name of a base image, or one that the setting JOBS_PLUGIN_BASES gives it',
+    rule: 'a base is the name of a base image, or one that the setting MAYFLY_JOBS_PLUGIN_BASES gives it',
     accepted: 'for example base-ml, or sklearn',
-    fallback: 'the setting JOBS_DEFAULT_BASE; base-dl for the class GPU',
+    fallback: 'the setting MAYFLY_JOBS_DEFAULT_BASE; base-dl for the class GPU',
     ...onJobs,
   }),
 } as const;
@@ -127,7 +127,7 @@ export const placeFields = {
   regions: field(z.array(byPattern(REGION, regionRule)).min(1).max(50), {
     rule: 'regions is a list of regions',
     accepted: '["europe-west1", "europe-west4"]',
-    fallback: 'the setting REGIONS',
+    fallback: 'the setting MAYFLY_REGIONS',
   }),
   zones: field(z.array(byPattern(ZONE, zoneRule)).min(1).max(150), {
     rule: 'zones is a list of zones',
@@ -144,7 +144,7 @@ export const placeFields = {
     {
       rule: 'subnetworks is an object from regions to subnetworks',
       accepted: '{"europe-west1": "projects/p/regions/europe-west1/subnetworks/s"}',
-      fallback: 'the setting SUBNETWORKS',
+      fallback: 'the setting MAYFLY_SUBNETWORKS',
       refusedOn: { 'cloudrun-jobs': REGION_FIXED },
     },
   ),

@@ -55,7 +55,7 @@ const baseKnown: Rule = {
     const base = baseNamed(asked, jobClass, jobs);
     if (runtime !== 'cloudrun-jobs' || asked === undefined) return NONE;
     if (base === null) {
-      const rule = 'a base is one of the setting JOBS_PLUGIN_BASES';
+      const rule = 'a base is one of the setting MAYFLY_JOBS_PLUGIN_BASES';
       const accepted = [...basesOf(jobs), ...Object.keys(jobs.pluginBases)].join(', ');
       return [fault('resources.base', asked, { rule, accepted })];
     }
@@ -70,7 +70,7 @@ const gpuOnOffer: Rule = {
   check: ({ request: { resources = {} }, settings: { jobs }, runtime }) => {
     if (runtime !== 'cloudrun-jobs' || resources.class !== 'GPU') return NONE;
     if (jobKinds(jobs).some((kind) => kind.class === 'GPU')) return NONE;
-    const rule = 'this deployment has no Job with a GPU: the setting JOBS_GPU_JOBS is off';
+    const rule = 'this deployment has no Job with a GPU: the setting MAYFLY_JOBS_GPU_JOBS is off';
     const accepted = 'S, M, L; or the runtime gce with resources.gpu';
     return [fault('resources.class', 'GPU', { rule, accepted })];
   },

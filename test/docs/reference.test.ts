@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { planSettings } from '#scripts/docs/reference/refusals.ts';
 import { REFUSED, requestOf, rulesPart } from '#scripts/docs/reference/rules.ts';
 import { taken } from '#scripts/docs/reference/taken.ts';
+import { SETTINGS } from '#shared/cloud/settings-table.ts';
+import { PLACEMENT_ERRORS } from '#shared/lifecycle/placement-errors.ts';
 import { allowanceRules } from '#shared/plan/allowance-rules.ts';
 import { contentRules } from '#shared/plan/content-rules.ts';
 import type { Runtime } from '#shared/plan/model.ts';
@@ -82,4 +84,17 @@ test.each(PAGES)('every link of %s leads to a file, and to a heading of it', (pa
     expect(existsSync(path), `${target} of ${page}`).toBe(true);
     if (anchor !== undefined) expect(anchors(path), `${target} of ${page}`).toContain(anchor);
   }
+});
+
+test('whatever tells of a setting names the variable that is set', () => {
+  const names = Object.values(SETTINGS)
+    .map(({ name }) => name.replace(/^MAYFLY_/, ''))
+    .filter((name) => name.includes('_') && !/^ENDPOINT_|_HOST$/.test(name));
+  expect(names).toContain('TTL_SECONDS_MAX');
+  const bare = new RegExp(
+    `(?<![A-Z_])(?:${[...names, 'REGIONS', 'SUBNETWORKS'].join('|')})(?![A-Z_])`,
+  );
+  const page = readFileSync('docs/reference.md', 'utf8').replaceAll('\\', '');
+  const advice = PLACEMENT_ERRORS.map((error) => error.advice ?? '');
+  for (const line of [...page.split('\n'), ...advice]) expect(line).not.toMatch(bare);
 });

@@ -168,7 +168,7 @@ test.each([
   ['no addresses left', /^widen the subnetwork/],
   ['machine or GPU type not offered there', /^name zones or regions that offer it$/],
   ['no such zone', /^correct place\.zones or place\.regions$/],
-  ['no such subnetwork', /place\.subnetworks, or the setting SUBNETWORKS$/],
+  ['no such subnetwork', /place\.subnetworks, or the setting MAYFLY_SUBNETWORKS$/],
   ['place closed by an organisation policy', /^name regions and subnetworks/],
   ['machine closed by an organisation policy', /^name machine types/],
   ['organisation policy', /docs\/security\.md/],

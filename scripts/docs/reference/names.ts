@@ -33,7 +33,7 @@ const OBJECTS: readonly (readonly [name: string, what: string])[] = [
   [objects.taskMarkerObject('<instance>', TASK), 'the marker of one of several tasks'],
   [objects.bootstrapObject('<nonce>'), 'what the tasks of one execution may know'],
   [objects.resultObject(RUN), 'the result'],
-  [endedObject(), 'index of ended runs by time; empty'],
+  [endedObject(), 'index of ended runs by time; empty, and what a report counts is its metadata'],
   [objects.rejectedObject('<runId or _>', '<messageId>'), 'a rejection'],
   [objects.deadObject('<messageId>'), 'what could not be read, or was given up'],
   [`${objects.CODE_PREFIX}…`, 'packages, which runs may read'],
