@@ -4,6 +4,7 @@
 import type { Call } from '#scripts/mayfly/call.ts';
 import { usageError } from '#scripts/mayfly/exit-codes.ts';
 import { faultLines } from '#scripts/mayfly/fault-lines.ts';
+import { localWarnings } from '#scripts/mayfly/local-target.ts';
 import { type PlanSource, readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
 import type { RequestFields } from '#scripts/mayfly/request-file.ts';
 import type { Terminal } from '#scripts/mayfly/terminal.ts';
@@ -24,19 +25,25 @@ export async function refuseFaults(
   const source = await readPlanSettings(call, terminal);
   const settings = widest(source.settings, terminal.environment, request);
   const faults = leastFaults(request, settings);
-  if (faults.length === 0) return warningsOf(request, { ...source, settings });
+  if (faults.length === 0) return warningsOf(request, { ...source, settings }, terminal);
   const lines = faultLines(faults).join('\n');
   throw usageError(`the request is refused, nothing was sent:\n${lines}`, { errors: faults });
 }
 
 /** Places are the deployment's to know: what is said of them counts where the caller has its settings. */
-function warningsOf(fields: RequestFields, { settings, warnings }: PlanSource): readonly string[] {
+function warningsOf(
+  fields: RequestFields,
+  { settings, warnings }: PlanSource,
+  { environment }: Terminal,
+): readonly string[] {
   const parsed = parseRequest(fields, { defaultRunId: null, settings });
   if (parsed.kind === 'invalid') return [];
   const { request } = parsed;
+  const local = localWarnings(environment, request);
   const planned = warnings(request.runtime).length === 0 ? planRun(request, settings) : null;
-  if (planned?.kind === 'planned') return [...parsed.warnings, ...planned.plan.warnings];
+  if (planned?.kind === 'planned') return [...local, ...parsed.warnings, ...planned.plan.warnings];
   return [
+    ...local,
     ...parsed.warnings,
     ...(request.runtime === 'gce' ? chooseMachines(request).warnings : []),
   ];

@@ -75,6 +75,10 @@ function openCompute(
   return createCompute({ project, endpoint, transport: createTransport(credentials) });
 }
 
+/** Machines are those of a local cloud. */
+export const isLocal = (environment: Terminal['environment']) =>
+  isOpen(findEndpoint(environment, 'COMPUTE'));
+
 const isOpen = (endpoint: string | null) => endpoint?.startsWith('http://') === true;
 
 /** Google's own variable of the emulator (scheme or not), else ours; null: Google's own endpoint. */

@@ -1,10 +1,18 @@
 // A preview in words: what would be made, where, until when, for how much. Pure.
 import type { Preview } from '#scripts/mayfly/preview.ts';
+import { attemptsAllowed } from '#shared/plan/cost.ts';
+import type { RetryPolicy } from '#shared/plan/model.ts';
 
 const CANDIDATES_SHOWN_MAX = 12;
 
-export function describePreview(preview: Preview): readonly string[] {
+export function describePreview(preview: Preview, retry: RetryPolicy): readonly string[] {
   const { candidates, estimate } = preview;
+  const tries = attemptsAllowed(retry);
+  const one = usd(estimate.attemptUsd, 'USD for one try');
+  const costs =
+    tries === 1
+      ? `${one}, and there is no second`
+      : `${one}, ${usd(estimate.totalUsd, `USD with all ${tries} tries`)}`;
   const rows = candidates
     .slice(0, CANDIDATES_SHOWN_MAX)
     .map(
@@ -17,7 +25,7 @@ export function describePreview(preview: Preview): readonly string[] {
     `run       ${preview.runId}`,
     ...madeLines(preview),
     `gone by   ${preview.deadline}, whatever happens`,
-    `at most   ${usd(estimate.attemptUsd, 'USD for one try')}, ${usd(estimate.totalUsd, 'USD with all retries')}`,
+    `at most   ${costs}`,
     `places    ${candidates.length}, tried in this order:`,
     ...rows,
     ...(more > 0 ? [`       and ${more} more (--json shows all)`] : []),

@@ -2,6 +2,7 @@
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { EXIT_DONE, usageError } from '#scripts/mayfly/exit-codes.ts';
 import { faultLines } from '#scripts/mayfly/fault-lines.ts';
+import { localWarnings } from '#scripts/mayfly/local-target.ts';
 import { readPlanSettings } from '#scripts/mayfly/plan-settings.ts';
 import { describePreview } from '#scripts/mayfly/plan-text.ts';
 import { previewRun } from '#scripts/mayfly/preview.ts';
@@ -42,7 +43,8 @@ async function plan(call: Call, terminal: Terminal): Promise<number> {
     });
   }
   const runtime = reply.preview.execution === null ? 'gce' : 'cloudrun-jobs';
-  const found = [...warnings(runtime), ...reply.preview.warnings];
+  const local = localWarnings(terminal.environment, reply.request);
+  const found = [...warnings(runtime), ...local, ...reply.preview.warnings];
   const preview = { ...reply.preview, warnings: found };
   if (call.has('script') && preview.startupScript === null) {
     throw usageError('--script: only a machine has a startup script, a Job has none');
@@ -50,7 +52,7 @@ async function plan(call: Call, terminal: Terminal): Promise<number> {
   for (const warning of preview.warnings) terminal.note(`warning: ${warning}`);
   if (call.has('script')) terminal.write(preview.startupScript ?? '');
   else if (call.has('json')) terminal.write(`${JSON.stringify(preview, null, 2)}\n`);
-  else terminal.write(`${describePreview(preview).join('\n')}\n`);
+  else terminal.write(`${describePreview(preview, reply.request.retry).join('\n')}\n`);
   return EXIT_DONE;
 }
 

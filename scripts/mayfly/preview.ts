@@ -45,7 +45,7 @@ export interface PlannedExecution {
 }
 
 export type PreviewReply =
-  | { readonly kind: 'planned'; readonly preview: Preview }
+  | { readonly kind: 'planned'; readonly request: RunRequest; readonly preview: Preview }
   | { readonly kind: 'refused'; readonly faults: readonly Fault[] };
 
 export function previewRun(fields: unknown, context: PreviewContext): PreviewReply {
@@ -61,8 +61,9 @@ export function previewRun(fields: unknown, context: PreviewContext): PreviewRep
       ? machineParts(plan, context, inputs.resolved)
       : executionParts(plan, context);
   const found = [...parsed.warnings, ...plan.warnings, ...inputs.warnings];
-  const shape = { runId: plan.request.runId, attempt: 1, ...made, estimate: plan.estimate };
-  return { kind: 'planned', preview: { ...shape, warnings: [...new Set(found)] } };
+  const { request, estimate } = plan;
+  const shape = { runId: request.runId, attempt: 1, ...made, estimate };
+  return { kind: 'planned', request, preview: { ...shape, warnings: [...new Set(found)] } };
 }
 
 interface PreviewContext {

@@ -116,10 +116,12 @@ function waitingOf(record: RunRecord, nowMs: number | null): readonly string[] {
   const { dueMs } = record;
   const next =
     nowMs === null ? `at ${clockTime(dueMs)}` : `in ${elapsed(Math.max(0, dueMs - nowMs))}`;
+  // The sweep wakes it, at its next pass after that.
+  const earliest = `next try ${next} at the earliest`;
   const attempt = record.attempts.at(-1);
-  if (attempt === undefined || attempt.end !== null) return [`next try ${next}`];
+  if (attempt === undefined || attempt.end !== null) return [earliest];
   const end = attempt.startedMs + record.terms.waitForCapacitySeconds * 1000;
-  return [`next try ${next}`, `waits until ${clockTime(end)}`];
+  return [earliest, `waits until ${clockTime(end)}`];
 }
 
 function clockTime(atMs: number): string {

@@ -1,6 +1,7 @@
 // `mayfly show RUN`: what the bucket holds of a run now: its result, else its record, else a rejection.
 import type { Verb } from '#scripts/mayfly/call.ts';
 import { openCloud } from '#scripts/mayfly/cloud.ts';
+import { emptyOutputLines } from '#scripts/mayfly/empty-outputs.ts';
 import { EXIT_DONE } from '#scripts/mayfly/exit-codes.ts';
 import { findRejection, loadRecord, loadResult, unknownRun } from '#scripts/mayfly/follow.ts';
 import { pictureOfRecord, pictureOfResult } from '#scripts/mayfly/picture.ts';
@@ -41,6 +42,7 @@ export const showVerb: Verb = {
     }
     const end = result ?? (record === null ? rejection : null);
     const left = await undeletedLines(cloud, runId);
+    const empty = result === null ? [] : await emptyOutputLines(cloud.store, result);
     const tasks = new TaskProgressWatch(cloud.store);
     const told = record === null ? [] : await tasks.look(record);
     const nowMs = cloud.clock.nowMs();
@@ -49,6 +51,7 @@ export const showVerb: Verb = {
       ...(record === null ? [] : stepsOf(record).map((step) => stepLine(record, step))),
       ...told,
       ...(end === null ? [] : describeResult(end)),
+      ...empty,
       ...(end === null ? [] : pictureOfResult(end)),
       ...(end === null && record !== null
         ? [lineOf(record, nowMs), ...pictureOfRecord(record, nowMs)]

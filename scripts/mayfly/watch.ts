@@ -3,6 +3,7 @@
 import { type BootFailure, describeBootFailure } from '#scripts/mayfly/boot-watch.ts';
 import type { Call, Verb } from '#scripts/mayfly/call.ts';
 import { type Cloud, openCloud } from '#scripts/mayfly/cloud.ts';
+import { emptyOutputLines } from '#scripts/mayfly/empty-outputs.ts';
 import { EXIT_INTERRUPTED, EXIT_REJECTED, exitCodeOfRun } from '#scripts/mayfly/exit-codes.ts';
 import { followRun, POLL_MS_DEFAULT, unknownRun } from '#scripts/mayfly/follow.ts';
 import { requireRunId } from '#scripts/mayfly/run-id.ts';
@@ -62,8 +63,10 @@ export async function watchToEnd(cloud: Cloud, run: WatchedRun): Promise<number>
     case 'rejected': {
       const left = end.kind === 'ended' ? await undeletedLines(cloud, runId) : [];
       for (const line of left) terminal.note(line);
-      const lines = describeResult(end.result).join('\n');
-      terminal.write(run.call.has('json') ? `${JSON.stringify(end.result)}\n` : `${lines}\n`);
+      const json = run.call.has('json');
+      const empty = json ? [] : await emptyOutputLines(cloud.store, end.result);
+      const lines = [...describeResult(end.result), ...empty].join('\n');
+      terminal.write(json ? `${JSON.stringify(end.result)}\n` : `${lines}\n`);
       return end.kind === 'rejected' ? EXIT_REJECTED : exitCodeOfRun(end.result);
     }
   }

@@ -130,3 +130,10 @@ describe('what the deployment alone can judge', () => {
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
   });
 });
+
+test('a GPU asked of the local cloud is told with the id, and the request is sent', async () => {
+  const { code, stderr } = await submit({ resources: { gpu: { type: 'L4' } } });
+  expect({ code, sent: sent() }).toEqual({ code: 0, sent: 1 });
+  expect(stderr).toMatch(/warning: MAYFLY_ENDPOINT_COMPUTE names a local cloud.*no GPU/);
+  expect((await submit({})).stderr).not.toContain('no GPU');
+});

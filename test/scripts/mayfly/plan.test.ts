@@ -260,3 +260,36 @@ test('a number of GPUs that none has gives those that there are, a mistyped mach
   const typo = ['plan', '--image', 'alpine:3.20', '--machine', 'e2-standrad-4'];
   expect((await callMayfly(typo)).stderr).toContain('did you mean e2-standard-4');
 });
+
+test.each([
+  // 3 + 2 + 1 + 0 retries, and the first try (docs/reference.md, retry).
+  { name: 'by default', retry: {}, told: /USD for one try, [\d.]+ USD with all 7 tries$/m },
+  { name: 'ten at most', retry: { failed: 9 }, told: /USD with all 10 tries$/m },
+  {
+    name: 'one alone',
+    retry: { preempted: 0, infrastructure: 0, outOfMemory: 0 },
+    told: /USD for one try, and there is no second$/m,
+  },
+])('the number of tries is told with their price: $name', async ({ retry, told }) => {
+  const { code, stdout } = await planFile('tries.json', JSON.stringify({ ...REQUEST, retry }));
+  expect({ code, stdout }).toMatchObject({ code: 0, stdout: expect.stringMatching(told) });
+});
+
+test.each([
+  { name: 'a GPU', resources: { gpu: { type: 'L4' } }, endpoint: 'http://127.0.0.1:9', told: true },
+  {
+    name: 'a machine that brings one',
+    resources: { machineType: 'g2-standard-4' },
+    endpoint: 'http://127.0.0.1:9',
+    told: true,
+  },
+  { name: 'no GPU', resources: { cpus: 2 }, endpoint: 'http://127.0.0.1:9', told: false },
+  { name: 'a GPU of Google', resources: { gpu: { type: 'L4' } }, endpoint: '', told: false },
+])('$name, asked of $endpoint: that a local cloud has none is told: $told', async (given) => {
+  const { resources, endpoint, told } = given;
+  const stdin = JSON.stringify({ ...REQUEST, resources });
+  const environment = endpoint === '' ? {} : { MAYFLY_ENDPOINT_COMPUTE: endpoint };
+  const { code, stderr } = await callMayfly(['plan', '-', ...AT], { stdin, environment });
+  expect(code).toBe(0);
+  expect(stderr.includes('a local cloud, whose machines have no GPU')).toBe(told);
+});

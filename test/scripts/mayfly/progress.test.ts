@@ -74,7 +74,7 @@ test('P122: without capacity the line says phase, what was tried with codes, nex
   const line = lineOf(stocked, START + 34_000);
   expect(line).toBe(
     'WAITING 30.0 s · tried 2: a3-highgpu-8g us-east4-b ZONE_RESOURCE_POOL_EXHAUSTED, ' +
-      'a3-highgpu-8g us-east5-a ZONE_RESOURCE_POOL_EXHAUSTED · next try in 26.0 s · ' +
+      'a3-highgpu-8g us-east5-a ZONE_RESOURCE_POOL_EXHAUSTED · next try in 26.0 s at the earliest · ' +
       'waits until 2026-12-01T13:00:00Z · 34.0 s in all',
   );
   expect(stepsOf(stocked).map((step) => step.text)).toEqual([
@@ -83,7 +83,7 @@ test('P122: without capacity the line says phase, what was tried with codes, nex
     'no machine   a3-highgpu-8g (STANDARD) in us-east4-b: ZONE_RESOURCE_POOL_EXHAUSTED',
     'no machine   a3-highgpu-8g (STANDARD) in us-east5-a: ZONE_RESOURCE_POOL_EXHAUSTED',
     expect.stringMatching(
-      /^waiting .*next try at 2026-12-01T12:01:00Z · waits until 2026-12-01T13:00:00Z$/,
+      /^waiting .*next try at 2026-12-01T12:01:00Z at the earliest · waits until 2026-12-01T13:00:00Z$/,
     ),
   ]);
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { startLocalCloud } from '#scripts/local-cloud/server/server.ts';
 import { pictureOfRecord, pictureOfResult } from '#scripts/mayfly/picture.ts';
 import { readStoredResult } from '#scripts/mayfly/stored-result.ts';
-import { activeObject, resultObject } from '#shared/plan/objects.ts';
+import { activeObject, requestObject, resultObject } from '#shared/plan/objects.ts';
 import * as fixtures from '#test/lifecycle/fixtures.ts';
 import { callMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 import { environmentOf, put, putRecord, RUN } from '#test/scripts/mayfly/stored-run.ts';
@@ -90,3 +90,34 @@ test('nobody is shown a nonce, and a result that cannot be read is named', async
   expect(broken).toMatchObject({ code: 3, stdout: '' });
   expect(broken.stderr).toContain(`${resultObject(RUN)} cannot be read as a result`);
 });
+
+const OUT = { path: '/out/a.txt', uri: 'gs://b/out/a.txt', bytes: 3 };
+const EMPTY = 'nothing was written to /logs, so nothing to gs://b/logs/';
+
+test.each([
+  { name: 'a folder without an object', change: { outputs: [OUT] }, told: true },
+  { name: 'a run that failed', change: { status: 'FAILED', outputs: [OUT] }, told: false },
+  {
+    name: 'a list that may be cut',
+    change: { outputs: Array.from({ length: 1500 }, () => OUT) },
+    told: false,
+  },
+])(
+  'an output folder to which nothing was written is named by show and watch: $name',
+  async ({ change, told }) => {
+    await using cloud = await startLocalCloud();
+    const options = { environment: environmentOf(cloud) };
+    const result = { ...RESULT, runId: RUN, status: 'SUCCEEDED', cause: 'exit', exitCode: 0 };
+    put(cloud.call, resultObject(RUN), JSON.stringify({ ...result, ...change }));
+    const outputs = { '/out': 'gs://b/out/', '/logs': 'gs://b/logs/' };
+    put(cloud.call, requestObject(RUN), JSON.stringify({ runId: RUN, image: 'alpine', outputs }));
+    for (const verb of ['show', 'watch']) {
+      const { stdout } = await callMayfly([verb, RUN], options);
+      expect(stdout.includes(EMPTY), verb).toBe(told);
+      expect(stdout, verb).not.toContain('written to /out');
+    }
+    expect((await callMayfly(['watch', RUN, '--json'], options)).stdout).not.toContain(
+      'nothing was',
+    );
+  },
+);
