@@ -1,6 +1,6 @@
 // Who made how many calls a run, by service, from what the local cloud counted.
 import { localAccount } from '#scripts/local-cloud/deployment/environment.ts';
-import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES } from '#scripts/local-cloud/deployment/inventory.ts';
 import type { LocalCloud } from '#scripts/local-cloud/server/server.ts';
 
 const WRITE = /\.(insert|delete|publish|write|patch|update|setLabels|setMetadata)$/;

@@ -16,7 +16,7 @@ import {
 import { median } from '#scripts/bench/measure.ts';
 import { localAccount } from '#scripts/local-cloud/deployment/environment.ts';
 import { openInstallation } from '#scripts/local-cloud/deployment/installation.ts';
-import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/inventory.ts';
 
 const ROUNDS = 9;
 const RATIO_AIM = 1.5;

@@ -9,23 +9,10 @@ import {
   SERVICES,
   SUBSCRIPTIONS,
   TOPICS,
-} from '#scripts/local-cloud/deployment/layout.ts';
+} from '#scripts/local-cloud/deployment/inventory.ts';
+import { RUN_DAYS_MAX } from '#scripts/local-cloud/deployment/lifetimes.ts';
 import { jobDefinitions } from '#shared/plan/jobs-inventory.ts';
-import {
-  ATTEMPTS_MAX,
-  RUNNING_ALLOWANCE_SECONDS,
-  TTL_ACCURACY_SECONDS,
-  TTL_SECONDS_CEILING,
-  WAIT_SECONDS_MAX,
-} from '#shared/plan/limits.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
-
-/** Days that a run may last at most: each try waits for capacity, boots, and lives to its end. */
-const RUN_DAYS_MAX = Math.ceil(
-  (ATTEMPTS_MAX *
-    (WAIT_SECONDS_MAX + RUNNING_ALLOWANCE_SECONDS + TTL_SECONDS_CEILING + TTL_ACCURACY_SECONDS)) /
-    86_400,
-);
 
 const STORAGE = 'https://storage.googleapis.com';
 

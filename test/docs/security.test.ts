@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { securityPage } from '#scripts/docs/security.ts';
-import { SUBSCRIPTIONS } from '#scripts/local-cloud/deployment/layout.ts';
+import { SUBSCRIPTIONS } from '#scripts/local-cloud/deployment/inventory.ts';
 import { SETTINGS } from '#shared/cloud/settings-table.ts';
 
 const page = readFileSync('docs/security.md', 'utf8');

@@ -7,7 +7,8 @@ import {
   type Installation,
   openInstallation,
 } from '#scripts/local-cloud/deployment/installation.ts';
-import { type FunctionName, sweepJobName } from '#scripts/local-cloud/deployment/layout.ts';
+import type { FunctionName } from '#scripts/local-cloud/deployment/inventory.ts';
+import { sweepJobName } from '#scripts/local-cloud/deployment/layout.ts';
 import { callMayfly, type RunOptions } from '#test/scripts/mayfly/run-mayfly.ts';
 
 /** So much a busy machine may need; nothing here is asserted to be quick. */

@@ -9,7 +9,7 @@ import {
   RETRY_POLICY,
   SUBSCRIPTIONS,
   TOPICS,
-} from '#scripts/local-cloud/deployment/layout.ts';
+} from '#scripts/local-cloud/deployment/inventory.ts';
 import { diskName, instanceName } from '#shared/plan/names.ts';
 import * as objects from '#shared/plan/objects.ts';
 import { TURNS_PREFIX } from '#shared/runs/jobs/turns.ts';

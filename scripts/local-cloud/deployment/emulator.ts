@@ -3,14 +3,13 @@
 // functions verify their callers as ever. What is laid out on it goes when this is disposed of.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ACK_DEADLINE_SECONDS, SUBSCRIPTIONS } from '#scripts/local-cloud/deployment/inventory.ts';
 import {
-  ACK_DEADLINE_SECONDS,
   type LocalDeployment,
-  type SetUpCall,
-  SUBSCRIPTIONS,
-  type Subscription,
-  setUpCalls,
+  subscriptionCall,
+  topicCalls,
 } from '#scripts/local-cloud/deployment/layout.ts';
+import { send } from '#scripts/local-cloud/deployment/set-up-call.ts';
 import { idTokenClaims } from '#scripts/local-cloud/keys.ts';
 import { readBody } from '#scripts/local-cloud/server/http.ts';
 import { close, listen } from '#scripts/local-cloud/server/metadata.ts';
@@ -45,73 +44,37 @@ export async function layOutOnEmulator(
   deployment: LocalDeployment,
 ): Promise<AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
-  const gateway = stack.use(await openGateway(cloud, deployment));
-  const calls = setUpCalls(deployment).filter(({ path }) => path.startsWith('/v1/projects/'));
-  for (const call of calls) {
-    if (call.path.includes('/subscriptions/')) {
-      // One of an earlier deployment pushes to where nobody listens any more.
-      await send(emulator, 'DELETE', call.path, [200, 404]);
-      await send(emulator, 'PUT', call.path, [200], subscriptionBody(call, gateway.url));
-      stack.defer(() => removeSubscription(emulator, call.path));
-    } else if (call.path.includes('/topics/')) {
-      await send(emulator, 'PUT', call.path, [200, 409], {});
-    }
+  const calls = SUBSCRIPTIONS.map((subscription) => {
+    const retentionSeconds = Math.min(subscription.retentionSeconds, RETENTION_SECONDS_MAX);
+    return subscriptionCall(deployment, { ...subscription, retentionSeconds });
+  });
+  const targets = new Map(calls.map(({ path, body }) => [path, body.pushConfig.pushEndpoint]));
+  const gateway = stack.use(await openGateway(targets, () => tokenOf(cloud, deployment)));
+  for (const call of topicCalls(deployment)) await send(emulator, call, [409]);
+  for (const { verb, path, body } of calls) {
+    const removal = { verb: 'DELETE' as const, path };
+    // One of an earlier deployment pushes to where nobody listens any more.
+    await send(emulator, removal, [404]);
+    const pushConfig = { pushEndpoint: `${gateway.url}${path}` };
+    await send(emulator, { verb, path, body: { ...body, pushConfig } });
+    // The emulator keeps everything in memory: when it is gone, so is the subscription.
+    stack.defer(async () => {
+      await send(emulator, removal, [404]).catch(() => '');
+    });
   }
   return stack.move();
 }
 
-function subscriptionBody({ path, body }: SetUpCall, gateway: string): object {
-  const { messageRetentionDuration = '' } = body as { messageRetentionDuration?: string };
-  const seconds = Math.min(Number.parseInt(messageRetentionDuration, 10), RETENTION_SECONDS_MAX);
-  return {
-    ...(body as object),
-    messageRetentionDuration: `${seconds}s`,
-    pushConfig: { pushEndpoint: `${gateway}${path}` },
-  };
-}
-
-/** The emulator keeps everything in memory: when it is gone, so is the subscription. */
-async function removeSubscription(emulator: string, path: string): Promise<void> {
-  await send(emulator, 'DELETE', path, [200, 404]).catch(() => {});
-}
-
-async function send(
-  emulator: string,
-  method: string,
-  path: string,
-  expected: readonly number[],
-  body?: object,
-): Promise<void> {
-  const reply = await fetch(`${emulator}${path}`, {
-    method,
-    headers: { 'content-type': 'application/json' },
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await reply.text();
-  if (!expected.includes(reply.status)) {
-    throw new Error(`${method} ${emulator}${path} answered ${reply.status}: ${text.slice(0, 500)}`);
-  }
-}
-
-async function openGateway(cloud: Pick<LocalCloud, 'world'>, deployment: LocalDeployment) {
-  const targets = new Map(SUBSCRIPTIONS.map((one) => [subscriptionPath(deployment, one), one]));
+/** `targets`: path of a subscription → URL of its function. */
+async function openGateway(targets: ReadonlyMap<string, string>, token: () => string) {
   const server = createServer((request, response) => {
-    const target = targets.get(request.url ?? '');
-    const url = target && `${deployment.functionUrls[target.function]}${target.path}`;
-    carryOn(request, response, { url, token: tokenOf(cloud, deployment) }).catch(() =>
-      response.destroy(),
-    );
+    const url = targets.get(request.url ?? '');
+    carryOn(request, response, { url, token: token() }).catch(() => response.destroy());
   });
   await listen(server, 0);
   const { port } = server.address() as AddressInfo;
   return { url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: () => close(server) };
 }
-
-const subscriptionPath = (
-  { project, deployment }: LocalDeployment,
-  { name }: Pick<Subscription, 'name'>,
-) => `/v1/projects/${project}/subscriptions/${deployment}-${name}`;
 
 function tokenOf({ world }: Pick<LocalCloud, 'world'>, deployment: LocalDeployment): string {
   const { pushAccount: email, audience } = deployment;

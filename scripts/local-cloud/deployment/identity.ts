@@ -3,10 +3,10 @@
 import {
   FUNCTION_NAMES,
   JOBS_ACCOUNTS,
-  type LocalDeployment,
   SERVICES,
-  type SetUpCall,
-} from '#scripts/local-cloud/deployment/layout.ts';
+} from '#scripts/local-cloud/deployment/inventory.ts';
+import type { LocalDeployment } from '#scripts/local-cloud/deployment/layout.ts';
+import type { SetUpCall } from '#scripts/local-cloud/deployment/set-up-call.ts';
 
 const ACCOUNTS = [...FUNCTION_NAMES, 'push', 'worker', ...JOBS_ACCOUNTS];
 

@@ -18,12 +18,8 @@ import {
 import { startFunctions } from '#scripts/local-cloud/deployment/function-processes.ts';
 import { localGrants } from '#scripts/local-cloud/deployment/grants.ts';
 import { identityCalls } from '#scripts/local-cloud/deployment/identity.ts';
-import {
-  FUNCTION_NAMES,
-  type FunctionName,
-  type LocalDeployment,
-  layOutDeployment,
-} from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/inventory.ts';
+import { type LocalDeployment, layOutDeployment } from '#scripts/local-cloud/deployment/layout.ts';
 import type { MachineHost, PoweredOff } from '#scripts/local-cloud/host/machine-host.ts';
 import { ProcessMachineHost } from '#scripts/local-cloud/host/process-host.ts';
 import { ProcessTaskHost } from '#scripts/local-cloud/host/process-task-host.ts';

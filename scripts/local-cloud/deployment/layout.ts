@@ -3,25 +3,22 @@
 // Everything goes through Google's REST paths, so that the same calls would do it there.
 import { completionFilter, taskEventFilter } from '#functions/signals/job-entry.ts';
 import { signalFilter } from '#functions/signals/signal.ts';
+import {
+  ACK_DEADLINE_SECONDS,
+  DELIVERY_ATTEMPTS_MAX,
+  type FunctionName,
+  NOTIFICATIONS,
+  RETRY_POLICY,
+  SUBSCRIPTIONS,
+  type Subscription,
+  SWEEP_SCHEDULE,
+  TOPICS,
+} from '#scripts/local-cloud/deployment/inventory.ts';
+import { lifetimesOf } from '#scripts/local-cloud/deployment/lifetimes.ts';
+import { type SetUpCall, send } from '#scripts/local-cloud/deployment/set-up-call.ts';
 import { type JobDefinition, jobDefinitions } from '#shared/plan/jobs-inventory.ts';
 import type { PlanSettings } from '#shared/plan/model.ts';
-import {
-  DEPLOYMENT_OBJECT,
-  MARKER_PREFIX,
-  REJECTED_PREFIX,
-  RESULT_PREFIX,
-} from '#shared/plan/objects.ts';
-
-/** Terraform reads these lists too, from `terraform/inventory.json`. */
-export const FUNCTION_NAMES = ['submit', 'finalize', 'signals', 'notify', 'sweep'] as const;
-export type FunctionName = (typeof FUNCTION_NAMES)[number];
-
-/** The APIs that have to be enabled, those that doctor asks among them. */
-export const SERVICES = [
-  ...['artifactregistry', 'cloudbuild', 'cloudfunctions', 'cloudresourcemanager'],
-  ...['cloudscheduler', 'compute', 'iam', 'iamcredentials', 'logging', 'monitoring'],
-  ...['policytroubleshooter', 'pubsub', 'run', 'secretmanager', 'serviceusage', 'storage'],
-].map((name) => `${name}.googleapis.com`);
+import { DEPLOYMENT_OBJECT } from '#shared/plan/objects.ts';
 
 export interface LocalDeployment {
   /** Of the local cloud; no trailing slash. */
@@ -46,90 +43,6 @@ export interface LocalDeployment {
   readonly functionUrls: Readonly<Record<FunctionName, string>>;
 }
 
-export const TOPICS = [
-  'run-requests',
-  'run-status',
-  'run-signals',
-  'run-results',
-  'run-events',
-  'dead',
-];
-/** The accounts of a run on Cloud Run Jobs. */
-export const JOBS_ACCOUNTS = ['jobs-task', 'jobs-reader', 'jobs-uploader'];
-const CALL_TIMEOUT_MS = 30_000;
-const DAY_SECONDS = 86_400;
-export const ACK_DEADLINE_SECONDS = 600;
-export const RETRY_POLICY = { minimumBackoff: '10s', maximumBackoff: '600s' };
-export const DELIVERY_ATTEMPTS_MAX = 100;
-/** Cloud Scheduler's shortest steps are minutes: the sweep's period of 120 s. */
-export const SWEEP_SCHEDULE = '*/2 * * * *';
-
-export interface Subscription {
-  readonly name: string;
-  readonly topic: string;
-  readonly function: FunctionName;
-  readonly path: string;
-  readonly retentionSeconds: number;
-  readonly deadLetters: boolean;
-}
-
-export const SUBSCRIPTIONS: readonly Subscription[] = [
-  {
-    name: 'submit',
-    topic: 'run-requests',
-    function: 'submit',
-    path: '/',
-    retentionSeconds: 31 * DAY_SECONDS,
-    deadLetters: true,
-  },
-  {
-    name: 'finalize',
-    topic: 'run-status',
-    function: 'finalize',
-    path: '/',
-    retentionSeconds: DAY_SECONDS,
-    deadLetters: false,
-  },
-  {
-    name: 'signals',
-    topic: 'run-signals',
-    function: 'signals',
-    path: '/',
-    retentionSeconds: DAY_SECONDS,
-    deadLetters: false,
-  },
-  {
-    name: 'notify',
-    topic: 'run-results',
-    function: 'notify',
-    path: '/',
-    retentionSeconds: 31 * DAY_SECONDS,
-    deadLetters: false,
-  },
-  {
-    name: 'dead',
-    topic: 'dead',
-    function: 'submit',
-    path: '/dead',
-    retentionSeconds: 31 * DAY_SECONDS,
-    deadLetters: false,
-  },
-];
-
-export const NOTIFICATIONS = [
-  { prefix: MARKER_PREFIX, topic: 'run-status' },
-  { prefix: RESULT_PREFIX, topic: 'run-results' },
-  { prefix: REJECTED_PREFIX, topic: 'run-results' },
-] as const;
-
-/** One REST call of the set-up; the body is JSON, or bytes as they are. */
-export interface SetUpCall {
-  readonly verb: 'POST' | 'PUT';
-  /** Path and query. */
-  readonly path: string;
-  readonly body: object | Uint8Array | string;
-}
-
 /** Everything that a deployment needs, in the order in which it can be made. */
 export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
   const { project, bucket, deployment: name, region, retentionDays = 30 } = deployment;
@@ -144,11 +57,7 @@ export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
   return [
     { verb: 'POST', path: `/storage/v1/b?project=${project}`, body: bucketBody },
     uploadCall(bucket, DEPLOYMENT_OBJECT, name),
-    ...TOPICS.map((topic) => ({
-      verb: 'PUT' as const,
-      path: `/v1/${topicName(deployment, topic)}`,
-      body: {},
-    })),
+    ...topicCalls(deployment),
     ...SUBSCRIPTIONS.map((subscription) => subscriptionCall(deployment, subscription)),
     ...NOTIFICATIONS.map(({ prefix, topic }) => ({
       verb: 'POST' as const,
@@ -168,19 +77,11 @@ export function setUpCalls(deployment: LocalDeployment): SetUpCall[] {
   ];
 }
 
-/** What a run leaves behind; request and result, which keep its id taken, go a day after the rest. */
-export const KEPT_WHILE_TAKEN = ['runs/state/', RESULT_PREFIX];
-export const KEPT_SHORTER = [
-  ...['runs/work/', MARKER_PREFIX, 'runs/bootstrap/', 'runs/ended/', 'runs/dead/', REJECTED_PREFIX],
-];
-
-function lifecycleRules(retentionDays: number) {
-  const rule = (matchesPrefix: readonly string[], age: number) => ({
+const lifecycleRules = (retentionDays: number) =>
+  lifetimesOf(retentionDays).map(({ days, prefixes }) => ({
     action: { type: 'Delete' },
-    condition: { age, matchesPrefix },
-  });
-  return [rule(KEPT_SHORTER, retentionDays), rule(KEPT_WHILE_TAKEN, retentionDays + 1)];
-}
+    condition: { age: days, matchesPrefix: prefixes },
+  }));
 
 /** Makes it all; throws with the service's own words when something is refused. */
 export async function layOutDeployment(
@@ -224,7 +125,14 @@ function uploadCall(bucket: string, name: string, body: Uint8Array | string): Se
   return { verb: 'POST', path: `/upload/storage/v1/b/${bucket}/o?${query}`, body };
 }
 
-function subscriptionCall(deployment: LocalDeployment, subscription: Subscription): SetUpCall {
+export function topicCalls(deployment: LocalDeployment): SetUpCall[] {
+  return TOPICS.map((topic) => {
+    return { verb: 'PUT', path: `/v1/${topicName(deployment, topic)}`, body: {} };
+  });
+}
+
+/** The body is JSON; its `pushConfig.pushEndpoint` is the function's URL. */
+export function subscriptionCall(deployment: LocalDeployment, subscription: Subscription) {
   const { project, deployment: name, functionUrls } = deployment;
   const { pushAccount: serviceAccountEmail, audience } = deployment;
   const body = {
@@ -240,7 +148,7 @@ function subscriptionCall(deployment: LocalDeployment, subscription: Subscriptio
     ...(subscription.deadLetters ? { deadLetterPolicy: deadLetters(deployment) } : {}),
   };
   const path = `/v1/projects/${project}/subscriptions/${name}-${subscription.name}`;
-  return { verb: 'PUT', path, body };
+  return { verb: 'PUT' as const, path, body };
 }
 
 function deadLetters(deployment: LocalDeployment) {
@@ -310,19 +218,4 @@ function sweepJobCall(deployment: LocalDeployment): SetUpCall {
 
 function topicName({ project, deployment }: LocalDeployment, topic: string): string {
   return `projects/${project}/topics/${deployment}-${topic}`;
-}
-
-async function send(baseUrl: string, { verb, path, body }: SetUpCall): Promise<string> {
-  const raw = typeof body === 'string' || body instanceof Uint8Array;
-  const reply = await fetch(`${baseUrl}${path}`, {
-    method: verb,
-    body: raw ? (body as string) : JSON.stringify(body),
-    headers: { 'content-type': raw ? 'application/octet-stream' : 'application/json' },
-    signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-  });
-  const text = await reply.text();
-  if (!reply.ok) {
-    throw new Error(`${verb} ${path} answered ${reply.status}: ${text.slice(0, 500)}`);
-  }
-  return text;
 }

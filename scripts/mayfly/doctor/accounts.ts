@@ -1,6 +1,6 @@
 // The accounts, and what each may do: every line of the table that Terraform makes its roles from.
 import { GRANT_ROWS, type GrantRow } from '#scripts/local-cloud/deployment/grants.ts';
-import { FUNCTION_NAMES, JOBS_ACCOUNTS } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, JOBS_ACCOUNTS } from '#scripts/local-cloud/deployment/inventory.ts';
 import { type Access, checkAccess } from '#scripts/mayfly/doctor/access.ts';
 import { accountOf, type Deployed } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';

@@ -1,11 +1,8 @@
 // The bucket: its settings, lifecycle rules by prefix, the object that names its deployment, and the
 // notifications that start everything after a machine.
 import { createHash } from 'node:crypto';
-import {
-  KEPT_SHORTER,
-  KEPT_WHILE_TAKEN,
-  NOTIFICATIONS,
-} from '#scripts/local-cloud/deployment/layout.ts';
+import { NOTIFICATIONS } from '#scripts/local-cloud/deployment/inventory.ts';
+import { lifetimesOf } from '#scripts/local-cloud/deployment/lifetimes.ts';
 import {
   asArray,
   asNumber,
@@ -75,30 +72,60 @@ function settingsOf(bucket: string, body: JsonObject): Finding[] {
   ];
 }
 
-/** What runs leave goes by age; what is active never does; an id stays taken for the retention. */
-function checkLifecycle({ settings }: Deployed, body: JsonObject): Finding {
-  const rules = asArray(asObject(body.lifecycle).rule)
+interface DeleteRule {
+  readonly age: number;
+  readonly prefixes: readonly string[];
+  /** Other conditions besides: it takes some of the objects alone. */
+  readonly narrow: boolean;
+}
+
+/** Conditions that no live object meets. */
+const OF_OLD_VERSIONS = ['daysSinceNoncurrentTime', 'noncurrentTimeBefore', 'numNewerVersions'];
+
+function deleteRules(body: JsonObject): DeleteRule[] {
+  const spares = (condition: JsonObject) =>
+    condition.isLive === false || OF_OLD_VERSIONS.some((name) => name in condition);
+  return asArray(asObject(body.lifecycle).rule)
     .map(asObject)
-    .filter(({ action }) => asObject(action).type === 'Delete')
+    .filter(({ action, condition }) => {
+      return asObject(action).type === 'Delete' && !spares(asObject(condition));
+    })
     .map(({ condition }) => {
-      const { age, matchesPrefix } = asObject(condition);
+      const { age, matchesPrefix, ...more } = asObject(condition);
       const prefixes = matchesPrefix === undefined ? [''] : asArray(matchesPrefix).map(String);
-      return { age: asNumber(age) ?? 0, prefixes };
+      return { age: asNumber(age) ?? 0, prefixes, narrow: Object.keys(more).length > 0 };
     });
-  const agesOf = (name: string) =>
-    rules
-      .filter(({ prefixes }) => prefixes.some((prefix) => name.startsWith(prefix)))
-      .map(({ age }) => age);
-  const without = [...KEPT_SHORTER, ...KEPT_WHILE_TAKEN].filter(
-    (name) => agesOf(name).length === 0,
+}
+
+/** What runs leave goes by age, never from under a run that is alive; what is active never goes. */
+function checkLifecycle({ settings }: Deployed, body: JsonObject): Finding {
+  const rules = deleteRules(body);
+  const emptied = (name: string) =>
+    rules.some(({ prefixes, narrow }) => !narrow && prefixes.some((one) => name.startsWith(one)));
+  /** Of the rule that takes the first object there; infinite when none does. */
+  const daysOf = (name: string) => {
+    const touches = (one: string) => name.startsWith(one) || one.startsWith(name);
+    return Math.min(
+      ...rules.filter(({ prefixes }) => prefixes.some(touches)).map(({ age }) => age),
+      Number.POSITIVE_INFINITY,
+    );
+  };
+  const wanted = lifetimesOf(settings?.retentionDays ?? 0).flatMap(({ days, prefixes }) =>
+    prefixes.map((name) => ({ name, days })),
   );
-  const lost = [ACTIVE_PREFIX, DEPLOYMENT_OBJECT].filter((name) => agesOf(name).length > 0);
-  const days = settings?.retentionDays ?? 0;
-  const early = KEPT_WHILE_TAKEN.filter((name) => Math.min(...agesOf(name)) < days);
+  const without = wanted.map(({ name }) => name).filter((name) => !emptied(name));
+  const lost = [ACTIVE_PREFIX, DEPLOYMENT_OBJECT].filter((name) => Number.isFinite(daysOf(name)));
+  const early = wanted
+    .filter(({ name, days }) => daysOf(name) < days)
+    .map(({ name, days }) => `${name} after ${daysOf(name)} days, not ${days}`);
   return firstBroken('bucket lifecycle', [
-    [without.length === 0, `nothing deletes old ${without.join(', ')}`, 'mayfly deploy'],
     [lost.length === 0, `a rule deletes ${lost.join(', ')}, which must stay`, 'mayfly deploy'],
-    [early.length === 0, `${early.join(', ')} go before ${days} days are over`, 'mayfly deploy'],
+    [
+      early.length === 0,
+      `a rule may delete objects of a run that is alive or kept: ${early.join('; ')}`,
+      'mayfly deploy',
+    ],
+    [without.length === 0, `nothing deletes old ${without.join(', ')}`, 'mayfly deploy'],
   ]);
 }
 

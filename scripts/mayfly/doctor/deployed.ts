@@ -1,6 +1,6 @@
 // What the checks are about: the names of one deployment, its functions as the platform lists them, and
 // the settings that those functions were given, from which all the rest follows.
-import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/layout.ts';
+import { FUNCTION_NAMES, type FunctionName } from '#scripts/local-cloud/deployment/inventory.ts';
 import { asObject, asString, asStringMap } from '#scripts/local-cloud/json.ts';
 import { type Finding, fault, ok } from '#scripts/mayfly/doctor/finding.ts';
 import { judgeAnswer, type Reader } from '#scripts/mayfly/doctor/reader.ts';

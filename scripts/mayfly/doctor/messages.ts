@@ -6,7 +6,7 @@ import {
   type Subscription,
   SWEEP_SCHEDULE,
   TOPICS,
-} from '#scripts/local-cloud/deployment/layout.ts';
+} from '#scripts/local-cloud/deployment/inventory.ts';
 import {
   asNumber,
   asObject,

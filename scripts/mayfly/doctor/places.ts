@@ -1,5 +1,5 @@
 // APIs, quotas, the Jobs of the second runtime, and this computer's clock.
-import { SERVICES } from '#scripts/local-cloud/deployment/layout.ts';
+import { SERVICES } from '#scripts/local-cloud/deployment/inventory.ts';
 import { asArray, asNumber, asObject, asString, lastPart } from '#scripts/local-cloud/json.ts';
 import type { Deployed } from '#scripts/mayfly/doctor/deployed.ts';
 import { type Finding, fault, ok, unknown, warning } from '#scripts/mayfly/doctor/finding.ts';

@@ -6,6 +6,7 @@ import {
   localAccount,
 } from '#scripts/local-cloud/deployment/environment.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
+import { LIFETIME_FAULTS } from '#test/scripts/mayfly/doctor-lifetime-faults.ts';
 import { MESSAGE_FAULTS } from '#test/scripts/mayfly/doctor-message-faults.ts';
 import { MORE_FAULTS } from '#test/scripts/mayfly/doctor-more-faults.ts';
 import {
@@ -243,5 +244,6 @@ export const FAULTS: readonly PlantedFault[] = [
   ...STORE,
   ...WORK,
   ...ACCOUNTS,
+  ...LIFETIME_FAULTS,
   ...MORE_FAULTS,
 ];

@@ -6,7 +6,6 @@ import {
 } from '#scripts/local-cloud/deployment/environment.ts';
 import { asObject, type JsonObject } from '#scripts/local-cloud/json.ts';
 import {
-  BUCKET,
   bucket,
   type Change,
   notification,
@@ -20,12 +19,6 @@ import {
   subscription,
   sweepJob,
 } from '#test/scripts/mayfly/doctor-plants.ts';
-
-const RULE = (matchesPrefix: readonly string[], age: number) => ({
-  action: { type: 'Delete' },
-  condition: { age, matchesPrefix },
-});
-const OTHERS = ['work', 'gce-status', 'bootstrap', 'ended', 'dead', 'rejected'];
 
 const jobToken =
   (fields: JsonObject): Change =>
@@ -152,23 +145,6 @@ export const MORE_FAULTS: readonly PlantedFault[] = [
     plant: sink('mayfly-executions', (old) => ({ ...old, disabled: true })),
     check: 'sink executions',
     fix: '--no-disabled',
-  },
-  {
-    name: 'ids are free again before their time',
-    plant: (send) =>
-      send('PATCH', BUCKET, {
-        lifecycle: {
-          rule: [
-            RULE(['runs/state/', 'runs/results/'], 7),
-            RULE(
-              OTHERS.map((name) => `runs/${name}/`),
-              7,
-            ),
-          ],
-        },
-      }),
-    check: 'bucket lifecycle',
-    fix: 'mayfly deploy',
   },
   {
     name: 'function submit runs as another account',

@@ -81,6 +81,8 @@ export interface PlantedFault {
   readonly check: string;
   /** Words of the fix. */
   readonly fix: string;
+  /** Words of what is wrong, where one check knows several wrongs with one fix. */
+  readonly what?: string;
   readonly state?: 'warning';
   /** With which doctor is called. */
   readonly flags?: readonly string[];

@@ -8,6 +8,7 @@ import { LOCAL_PROJECT, LOCAL_REGION } from '#scripts/local-cloud/deployment/env
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
 import { FAULTS } from '#test/scripts/mayfly/doctor-faults.ts';
+import { HARMLESS } from '#test/scripts/mayfly/doctor-lifetime-faults.ts';
 import { policy, push, type Send, subscription } from '#test/scripts/mayfly/doctor-plants.ts';
 import { layOut as layOutAt } from '#test/scripts/mayfly/laid-out.ts';
 import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
@@ -72,6 +73,12 @@ test('P126: a deployment as Terraform makes it without images of Jobs has no fin
   expect({ code, wrong }).toEqual({ code: 0, wrong: [] });
 });
 
+test.each(HARMLESS)('P126: no alarm about a bucket that deletes %s', async (_, plant) => {
+  const { environment, send } = await layOut();
+  await plant(send);
+  expect((await examine(environment)).wrong).toEqual([]);
+});
+
 test('a secret that is not named in full is refused', async () => {
   const ended = await callMayfly(['doctor', '--secret', 'nope']);
   expect(ended.code).toBe(2);
@@ -108,12 +115,13 @@ test('there are at least 25 planted faults, each with a name of its own', () => 
 });
 
 test.each(FAULTS.map((fault) => [fault.name, fault] as const))('%s', async (_, planted) => {
-  const { plant, flags = [], check, fix, state = 'fault' } = planted;
+  const { plant, flags = [], check, fix, what = '', state = 'fault' } = planted;
   const { environment, send } = await layOut();
   await plant(send);
   const { code, wrong } = await examine(environment, flags);
   expect(wrong.map((finding) => finding.check)).toEqual([check]);
   expect(wrong[0]).toMatchObject({ state, fix: expect.stringContaining(fix) });
+  expect(wrong[0]?.what).toContain(what);
   expect(wrong[0]?.fix).not.toContain('\n');
   expect(code).toBe(state === 'fault' ? 3 : 0);
 });
