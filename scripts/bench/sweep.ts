@@ -11,7 +11,7 @@ import type { PassFigures } from '#scripts/bench/sweep-pass.ts';
 
 const ROUNDS = 3;
 const RATIO_AIM = 1.5;
-export const MEMORY_MAX_MIB = 200;
+const MEMORY_MAX_MIB = 200;
 /** What V8 gives itself in a container of 256 MiB, on a machine of any size: half of it. */
 const FLAGS = ['--max-old-space-size=128'];
 

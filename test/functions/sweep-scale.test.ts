@@ -1,12 +1,13 @@
 // A pass over thousands of machines through the real clients: what it costs follows from the pages.
+// Its memory is a figure of the benchmark: `npm run bench -- sweep`.
 import { expect, test } from 'vitest';
-import { MEMORY_MAX_MIB, SweepWorld } from '#scripts/bench/sweep.ts';
+import { SweepWorld } from '#scripts/bench/sweep.ts';
 
 const MACHINES = 1_600;
 
-test('list calls follow from the pages, reads are bounded, memory too', async () => {
+test('list calls follow from the pages, reads are bounded', async () => {
   await using world = await SweepWorld.open(MACHINES);
-  const { calls, outcome, peakMebibytes } = await world.sweep();
+  const { calls, outcome } = await world.sweep();
   expect(outcome.machines).toMatchObject({ seen: MACHINES, kept: MACHINES, reaped: 0, unknown: 0 });
   expect(outcome.disks).toMatchObject({ seen: MACHINES, kept: MACHINES });
   expect(outcome.runs).toMatchObject({ seen: MACHINES, left: 0 });
@@ -18,5 +19,4 @@ test('list calls follow from the pages, reads are bounded, memory too', async ()
   expect(calls['compute.instances.delete']).toBe(0);
   // A record and a marker for each run that is looked at, and one read before the pass.
   expect(calls['storage.objects.get']).toBe(2 * outcome.runs.seen + 1);
-  expect(peakMebibytes).toBeLessThanOrEqual(MEMORY_MAX_MIB);
 }, 180_000);
