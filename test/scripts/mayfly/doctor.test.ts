@@ -4,12 +4,23 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { LOCAL_PROJECT, LOCAL_REGION } from '#scripts/local-cloud/deployment/environment.ts';
+import {
+  LOCAL_PROJECT,
+  LOCAL_REGION,
+  localAccount,
+} from '#scripts/local-cloud/deployment/environment.ts';
 import type { JsonObject } from '#scripts/local-cloud/json.ts';
 import type { Finding } from '#scripts/mayfly/doctor/finding.ts';
 import { FAULTS } from '#test/scripts/mayfly/doctor-faults.ts';
 import { HARMLESS } from '#test/scripts/mayfly/doctor-lifetime-faults.ts';
-import { policy, push, type Send, subscription } from '#test/scripts/mayfly/doctor-plants.ts';
+import {
+  policy,
+  push,
+  removed,
+  type Send,
+  sink,
+  subscription,
+} from '#test/scripts/mayfly/doctor-plants.ts';
 import { layOut as layOutAt } from '#test/scripts/mayfly/laid-out.ts';
 import { callMayfly, runMayfly } from '#test/scripts/mayfly/run-mayfly.ts';
 
@@ -71,6 +82,23 @@ test('P126: a deployment as Terraform makes it without images of Jobs has no fin
   }
   const { code, wrong } = await examine(environment);
   expect({ code, wrong }).toEqual({ code: 0, wrong: [] });
+});
+
+test('P126: no alarm about a sink whose exclusion is switched off', async () => {
+  const { environment, send } = await layOut();
+  const exclusions = [{ name: 'off', filter: 'resource.type="gce_instance"', disabled: true }];
+  await sink('mayfly-signals', (old) => ({ ...old, exclusions }))(send);
+  expect((await examine(environment)).wrong).toEqual([]);
+});
+
+test('an account that is missing, and its rights with it, is found once', async () => {
+  const { cloud, environment, send } = await layOut();
+  const worker = localAccount('worker');
+  await removed(`/v1/projects/${LOCAL_PROJECT}/serviceAccounts/${worker}`)(send);
+  cloud.world.iam.grants =
+    cloud.world.iam.grants?.filter(({ principal }) => principal !== worker) ?? null;
+  const { wrong } = await examine(environment);
+  expect(wrong.map(({ check }) => check)).toEqual([`account ${worker}`]);
 });
 
 test.each(HARMLESS)('P126: no alarm about a bucket that deletes %s', async (_, plant) => {
