@@ -5,12 +5,18 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uploadExampleData } from '#scripts/start/job.ts';
-import { countLeft, isNothing } from '#scripts/start/proof.ts';
 import { instanceName } from '#shared/plan/names.ts';
 import { deadObject, markerObject, rejectedObject, resultObject } from '#shared/plan/objects.ts';
 import { commandScenarios } from '#test/e2e/command-scenarios.ts';
 import { type EmulatedTopics, emulatedTopics, type Received } from '#test/e2e/emulated-topics.ts';
-import { ECHO_IMAGE, eventually, LIMIT_MS, openScene, type Scene } from '#test/e2e/scene.ts';
+import {
+  ECHO_IMAGE,
+  eventually,
+  LIMIT_MS,
+  nothingLeft,
+  openScene,
+  type Scene,
+} from '#test/e2e/scene.ts';
 import { signalScenarios } from '#test/e2e/signal-scenarios.ts';
 import {
   emulatorMissing,
@@ -122,8 +128,7 @@ describe.skipIf(emulatorMissing)(`on Google’s Pub/Sub emulator${emulatorSuffix
     await topics.publish(REQUESTS, JSON.stringify({ cancel: runId, reason: 'enough' }));
     const [event] = await eventsOf(runId);
     expect(event?.attributes).toMatchObject({ status: 'CANCELLED' });
-    const { deployment } = scene.installation;
-    await eventually(async () => expect(isNothing(await countLeft(deployment))).toBe(true));
+    await nothingLeft(scene);
   });
 
   test('a delivery that fails comes again, to one run', { timeout: LIMIT_MS }, async () => {
