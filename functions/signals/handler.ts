@@ -11,6 +11,7 @@ import { readEntry, readSignal } from '#functions/signals/signal.ts';
 import { ProgressWriter, readGenuineEvent } from '#functions/signals/task-events.ts';
 import type { CloudError } from '#shared/cloud/errors.ts';
 import { machineKey } from '#shared/lifecycle/observation.ts';
+import { currentAttempt } from '#shared/lifecycle/record.ts';
 import type { SignedEvent, TaskEvent } from '#shared/lifecycle/task-event.ts';
 import { isFinal } from '#shared/lifecycle/transitions.ts';
 import { activeObject } from '#shared/plan/objects.ts';
@@ -78,6 +79,7 @@ async function takeCompletion(
   const runId = reply.kind === 'there' ? reply.execution.env.MAYFLY_RUN_ID : undefined;
   const loaded = isRunId(runId) ? await loadRecord(deps.store, runId) : null;
   if (loaded === null) return ignore(deps, message, `${name.execution}: nothing says whose it is`);
+  if (isBeingNoted(loaded, name.region)) return noting(name.execution);
   if (!(await isForgotten(deps, loaded))) await advance(deps, loaded, { depth: 'full' });
   return DONE;
 }
@@ -94,6 +96,7 @@ async function takeMachineSignal(deps: RunDeps, message: PushMessage): Promise<O
   if (loaded === null || attempt === undefined) {
     return ignore(deps, message, `${instance}: its run ${runId} has no such attempt`);
   }
+  if (isBeingNoted(loaded, zone)) return noting(instance);
   if (await isForgotten(deps, loaded)) return DONE;
   const reply = await deps.compute.getInstance(zone, instance);
   if (reply.kind === 'unknown') return retry(instance, reply.error);
@@ -110,6 +113,24 @@ async function takeMachineSignal(deps: RunDeps, message: PushMessage): Promise<O
   await advance(deps, loaded, { depth: 'full', seen: { machines } });
   return DONE;
 }
+
+/**
+ * Submit has asked for it there and has not yet written what it was told: to decide now would find nothing
+ * placed, and the signal would be spent.
+ */
+function isBeingNoted({ record }: LoadedRecord, place: string): boolean {
+  const attempt = currentAttempt(record);
+  if (attempt === null || attempt.end !== null || attempt.claim !== null) return false;
+  return attempt.intents.some(
+    ({ status, candidate }) =>
+      status === 'ordered' && (candidate.zone === place || candidate.region === place),
+  );
+}
+
+const noting = (name: string): Outcome => ({
+  kind: 'retry',
+  reason: `${name}: its creation is not yet in the record`,
+});
 
 /** Ended, and its active entry gone: nothing of it is left, for the sweep neither. */
 async function isForgotten(deps: RunDeps, { record }: LoadedRecord): Promise<boolean> {

@@ -6,7 +6,13 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { uploadExampleData } from '#scripts/start/job.ts';
 import { instanceName } from '#shared/plan/names.ts';
-import { deadObject, markerObject, rejectedObject, resultObject } from '#shared/plan/objects.ts';
+import {
+  deadObject,
+  markerObject,
+  recordObject,
+  rejectedObject,
+  resultObject,
+} from '#shared/plan/objects.ts';
 import { commandScenarios } from '#test/e2e/command-scenarios.ts';
 import { type EmulatedTopics, emulatedTopics, type Received } from '#test/e2e/emulated-topics.ts';
 import {
@@ -125,6 +131,9 @@ describe.skipIf(emulatorMissing)(`on Google’s Pub/Sub emulator${emulatorSuffix
     await topics.publish(REQUESTS, JSON.stringify({ ...REQUEST, runId, command }));
     const marker = markerObject(instanceName('mayfly', runId, 1));
     await eventually(() => expect(scene.text(marker)).toContain('"status":"RUNNING"'));
+    // A machine here can be quicker than the record of its creation.
+    const placed = /"state":"(PROVISIONING|RUNNING)"/;
+    await eventually(() => expect(scene.text(recordObject(runId))).toMatch(placed));
     await topics.publish(REQUESTS, JSON.stringify({ cancel: runId, reason: 'enough' }));
     const [event] = await eventsOf(runId);
     expect(event?.attributes).toMatchObject({ status: 'CANCELLED' });

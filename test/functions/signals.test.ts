@@ -121,6 +121,29 @@ describe('what happened to a machine is acted upon without a sweep', () => {
     expect(current(kernel).attempts).toMatchObject([{ end: { cause: 'preempted' } }, {}]);
   });
 
+  test('P67: lost before its creation is in the record: the signal comes again, nothing waits for a sweep', async () => {
+    let writes = 0;
+    const around: Interference['around'] = async (actor, call, perform) => {
+      const record = call.method === 'storage.objects.insert' && call.name === recordObject('r1');
+      // The first write orders the creation, the second one notes it: a bucket that is busy holds it up.
+      if (actor.name === 'submit' && record && ++writes === 2) await kernel.clock.sleep(20_000);
+      return await perform();
+    };
+    const kernel = new Kernel({ guest: guests(), interference: { around } });
+    kernel.request({ ...REQUEST, runId: 'r1', place: { zones: [ZONE] }, ...SPOT });
+    await kernel.run(15_000, QUIET);
+    expect(current(kernel).state).toBe('PLACING');
+    happen(kernel, 'compute.hostError');
+    await kernel.run(2_000, QUIET);
+    expect(statuses(kernel)).toContain(503);
+    await kernel.run(5 * MINUTE_MS, QUIET);
+    expect(kernel.result('r1')?.attempts).toMatchObject([
+      { cause: 'host-error' },
+      { status: 'SUCCEEDED' },
+    ]);
+    nothingLeft(kernel);
+  });
+
   test.each([
     ['its guest powers itself off', 'machine.poweredOff', 'machine-lost'],
     ['its host fails', 'compute.hostError', 'host-error'],
