@@ -13,13 +13,13 @@ export function playAll(
   describe(where, () => {
     test.each(cases.map((one) => [one.name, one] as const))(
       '%s',
-      async (name, { play, states, result, executions }) => {
+      async (name, { play, states, mayRun, result, executions }) => {
         const id = name.slice(0, name.indexOf(':'));
         const stage = await open(`case-${id.toLowerCase()}`);
         await play(stage);
         const seen = stage.record()?.history.map(({ state }) => state) ?? [];
         rows.push(`${name.padEnd(58)} ${seen.join(' → ')}`);
-        expect(seen).toEqual(states);
+        expect(mayRun ? seen.filter((state) => state !== 'RUNNING') : seen).toEqual(states);
         expect(stage.result()).toMatchObject(result);
         expect(stage.executions()).toHaveLength(executions);
       },
