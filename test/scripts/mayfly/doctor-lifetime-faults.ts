@@ -10,9 +10,9 @@ const OTHERS = ['work', 'gce-status', 'bootstrap', 'ended', 'dead', 'rejected'].
 const TAKEN = ['runs/state/', 'runs/results/'];
 
 export const deleteRule = (condition: JsonObject) => ({ action: { type: 'Delete' }, condition });
-const RIGHT = [
-  deleteRule({ age: 171, matchesPrefix: OTHERS }),
-  deleteRule({ age: 172, matchesPrefix: TAKEN }),
+const ages = (others: number, taken: number) => [
+  deleteRule({ age: others, matchesPrefix: OTHERS }),
+  deleteRule({ age: taken, matchesPrefix: TAKEN }),
 ];
 
 const rules = (rule: readonly object[]) => (send: Send) =>
@@ -25,40 +25,32 @@ export const further = (rule: object) => async (send: Send) => {
 };
 
 const wrong = (name: string, plant: PlantedFault['plant'], what: string): PlantedFault => ({
-  ...{ name, plant, check: 'bucket lifecycle', what, fix: 'mayfly deploy' },
+  name,
+  plant,
+  check: 'bucket lifecycle',
+  what,
+  fix: 'mayfly deploy',
 });
 
 export const LIFETIME_FAULTS: readonly PlantedFault[] = [
   wrong(
     'ids are free again before their time',
-    rules([
-      deleteRule({ age: 7, matchesPrefix: OTHERS }),
-      deleteRule({ age: 7, matchesPrefix: TAKEN }),
-    ]),
+    rules(ages(7, 7)),
     'runs/work/ after 7 days, not 171',
   ),
   wrong(
     'objects go when the retention is over, alive or not',
-    rules([
-      deleteRule({ age: 30, matchesPrefix: OTHERS }),
-      deleteRule({ age: 31, matchesPrefix: TAKEN }),
-    ]),
+    rules(ages(30, 31)),
     'runs/work/ after 30 days, not 171',
   ),
   wrong(
     'markers and claims go a day before the longest run ends',
-    rules([
-      deleteRule({ age: 170, matchesPrefix: OTHERS }),
-      deleteRule({ age: 172, matchesPrefix: TAKEN }),
-    ]),
+    rules(ages(170, 172)),
     'runs/gce-status/ after 170 days, not 171',
   ),
   wrong(
     'an id is free on the day when the rest of its run goes',
-    rules([
-      deleteRule({ age: 171, matchesPrefix: OTHERS }),
-      deleteRule({ age: 171, matchesPrefix: TAKEN }),
-    ]),
+    rules(ages(171, 171)),
     'runs/state/ after 171 days, not 172',
   ),
   wrong(
@@ -89,7 +81,7 @@ export const LIFETIME_FAULTS: readonly PlantedFault[] = [
 
 /** Rules that are not the layout's, and that nothing is wrong with. */
 export const HARMLESS: readonly (readonly [string, PlantedFault['plant']])[] = [
-  ['exactly the retention and the longest run', rules(RIGHT)],
+  ['exactly the retention and the longest run', rules(ages(171, 172))],
   ['longer than needed', rules([deleteRule({ age: 400, matchesPrefix: [...OTHERS, ...TAKEN] })])],
   [
     'turns and offers after two days',
