@@ -116,14 +116,13 @@ async function takeMachineSignal(deps: RunDeps, message: PushMessage): Promise<O
 
 /**
  * Submit has asked for it there and has not yet written what it was told: to decide now would find nothing
- * placed, and the signal would be spent.
+ * placed, and the signal would be spent. The zone of an execution is its region.
  */
-function isBeingNoted({ record }: LoadedRecord, place: string): boolean {
+function isBeingNoted({ record }: LoadedRecord, zone: string): boolean {
   const attempt = currentAttempt(record);
   if (attempt === null || attempt.end !== null || attempt.claim !== null) return false;
   return attempt.intents.some(
-    ({ status, candidate }) =>
-      status === 'ordered' && (candidate.zone === place || candidate.region === place),
+    ({ status, candidate }) => status === 'ordered' && candidate.zone === zone,
   );
 }
 
